@@ -13,14 +13,14 @@ y = (x[:, :6] * x[:, 6:]).sum(1).gt(0).long() + 2 * x[:, 0].gt(0).long()
 class Net(nn.Module):
     def __init__(self):
         super().__init__()
-        self.a, self.b, self.c = nn.Linear(12, 24), nn.Linear(12, 24), nn.Linear(24, 4)
+        self.a, self.b, self.last = nn.Linear(12, 24), nn.Linear(12, 24), nn.Linear(24, 4)
         self.b.weight = self.a.weight
         self.norm, self.drop = nn.BatchNorm1d(24, momentum=0.2), nn.Dropout(0.2)
         self.unused, self.frozen = nn.Linear(3, 3), nn.Linear(4, 4)
         self.frozen.requires_grad_(False)
 
     def forward(self, a):
-        return self.frozen(self.c(self.drop(F.relu(self.norm(self.a(a) + self.b(a.flip(1)))))))
+        return self.frozen(self.last(self.drop(F.relu(self.norm(self.a(a) + self.b(a.flip(1)))))))
 
 
 net = Net()

@@ -102,10 +102,14 @@ class Ends(Programs):
         with self.assertRaisesRegex(RuntimeError, r"done\(\) or step\(\) is missing"):
             asker.gradient([0])
 
-    def test_a_loop_of_ones_own_goes_on_after_the_end(self):
-        asker = self.start("import numpy as np, syncopate\n"
-                           "for w in syncopate.leaves({'w': np.zeros(2, 'f4')}, examples=2): w.done(len(w.examples))\n"
-                           "print('behind the loop')\n")
+    def test_a_loop_of_ones_own_goes_on_after_the_end_where_it_has_trained(self):
+        text = ("import numpy as np, syncopate\n"
+                "for w in syncopate.leaves({'w': np.zeros(2, 'f4')}, examples=2): w.done(len(w.examples))\n"
+                "print('behind the loop')\n")
+        asker = self.start(text)
+        asker.end()
+        self.assertEqual(self.ends(asker), "")
+        asker = self.start(text)
         self.assertEqual(asker.gradient([0, 1]).loss, 2)
         asker.end()
         self.assertEqual(self.ends(asker), "behind the loop\n")

@@ -1,4 +1,4 @@
-"""A convolutional net with BatchNorm on Fashion-MNIST, by numbers of examples: python3 cnn.py run --workers 2"""
+"""A convolutional net on Fashion-MNIST, by numbers of examples: python3 cnn.py run --workers 2"""
 import fashion_mnist
 import torch
 import torch.nn.functional as F
@@ -21,4 +21,5 @@ def loss(i, test):
     return F.cross_entropy(out, labels, reduction="sum"), (out.argmax(1) == labels).sum()
 
 
-syncopate.torch.main(net, loss, examples=len(x), test_examples=len(tx), optimizer="adam", learning_rate=1e-3)
+syncopate.torch.main(net, loss, examples=len(x), test_examples=len(tx), optimizer="adam",
+                     learning_rate=1e-3)

@@ -10,7 +10,7 @@ def _idx(name, header):
 
 
 def load():
-    """Images float32 [n, 784] in [0, 1] and labels int64 [n]: of the training set, of the test set."""
+    """Images float32 [n, 784] in [0, 1] and labels int64 [n], for training; the same, for tests."""
     sets = []
     for part in ("train", "t10k"):
         sets.append(_idx(f"{part}-images-idx3-ubyte", 16).reshape(-1, 784) / np.float32(255))

@@ -8,7 +8,7 @@ x, y, tx, ty = fashion_mnist.load()
 
 
 def gradient(p, g, i, test):
-    """Sums over the examples i: of the gradients into g (None: only the score), the losses and the right answers."""
+    """Sums over examples i: of gradients into g (None: a score), of losses, and of right answers."""
     a, b = (tx[i], ty[i]) if test else (x[i], y[i])
     q = a @ p["w"] + p["b"]
     q = np.exp(q - q.max(1, keepdims=True))

@@ -1,4 +1,4 @@
-"""`python -m syncopate ARGS` is `syncopate ARGS`; `python -m syncopate check net.py` looks whether leaves are exact."""
+"""`python -m syncopate ARGS` is `syncopate ARGS`, but for `check net.py`: are its leaves exact?"""
 import sys
 
 from . import protocol

@@ -40,7 +40,8 @@ class Asker:
     def start(self, command: str, **options: Any) -> subprocess.Popen:
         """As a job does it: by the shell."""
         environment = {**os.environ, "SYNCOPATE_PROGRAM": "1,%d,%d" % self.ends}
-        child = subprocess.Popen(command, shell=True, pass_fds=self.ends, env=environment, **options)
+        child = subprocess.Popen(command, shell=True, pass_fds=self.ends, env=environment,
+                                 **options)
         self.given()
         return child
 
@@ -55,14 +56,15 @@ class Asker:
         if kind != protocol.DECLARE:
             raise ValueError(f"a message of kind {kind} where the declaration belongs")
         declared = json.loads(body)
-        self.variables = [Variable(v["name"], tuple(v["shape"]), v.get("average")) for v in declared["variables"]]
+        self.variables = [Variable(v["name"], tuple(v["shape"])) for v in declared["variables"]]
         size = -(-4 * protocol.offsets(self.variables)[-1] // PAGE) * PAGE
-        os.ftruncate(self.memory_fd, 3 * size + 4 * PAGE)
-        memory = mmap.mmap(self.memory_fd, 3 * size + 4 * PAGE)
+        whole = 2 * size + 4 * PAGE
+        os.ftruncate(self.memory_fd, whole)
+        memory = mmap.mmap(self.memory_fd, whole)
         self.parameters = protocol.region(memory, 0, self.variables)
         self.whole = np.frombuffer(memory, np.float32, size // 4, size)
         self.numbers = np.frombuffer(memory, np.uint32, PAGE, 2 * size)
-        self.channel.send(protocol.LAYOUT, struct.pack("=5Q", 3 * size + 4 * PAGE, 0, size, 2 * size, PAGE))
+        self.channel.send(protocol.LAYOUT, struct.pack("=5Q", whole, 0, size, 2 * size, PAGE))
         return declared
 
     def ask(self, kind: int, body: bytes, flags: int = 0) -> Answer:
@@ -75,7 +77,7 @@ class Asker:
             if answer == protocol.FAIL:
                 raise RuntimeError(body.decode())
             if serial != self.serial or answer not in (protocol.PART, protocol.DONE):
-                raise ValueError(f"a message of kind {answer} and serial {serial} where an answer belongs")
+                raise ValueError(f"kind {answer} and serial {serial} where an answer belongs")
             if answer == protocol.DONE:
                 return Answer(*struct.unpack("=dQ", body), self.whole.copy(), parts)
             parts.append(*struct.unpack("=Q", body))
@@ -86,7 +88,8 @@ class Asker:
     def gradient(self, examples: Sequence[int], seed: int = 1, flags: int = protocol.FRESH) -> Answer:
         self.whole[:] = 0
         self.numbers[:len(examples)] = examples
-        return self.ask(protocol.COMPUTE, struct.pack("=QQQII", 0, 0, seed, 0, len(examples)), flags)
+        body = struct.pack("=QQQII", 0, 0, seed, 0, len(examples))
+        return self.ask(protocol.COMPUTE, body, flags)
 
     def score(self, first: int, count: int) -> Answer:
         return self.ask(protocol.SCORE, struct.pack("=QQ", first, count), protocol.FRESH)
@@ -102,11 +105,7 @@ def differs(asker: Asker, one: Answer, other: Answer) -> Optional[str]:
         a, b = (answer.gradient[at:at + size].view(np.uint32) for answer in (one, other))
         if (a != b).any():
             return f"{variable.name}, {(a != b).sum():,} of {size:,} values"
-    return None if one[:2] == other[:2] else f"loss {one.loss} and {other.loss}, right {one.correct} and {other.correct}"
-
-
-def _leaf(declared: Dict[str, Any]) -> range:
-    return range(min(declared["examples"], int(declared["options"].get("micro-batch", 32))))
+    return None if one[:2] == other[:2] else f"loss and right: {one[:2]} and {other[:2]}"
 
 
 def _examine(asker: Asker, path: str) -> List[str]:
@@ -115,8 +114,8 @@ def _examine(asker: Asker, path: str) -> List[str]:
     if not declared["examples"]:
         raise ValueError("its examples are a stream: no leaf can be computed twice")
     asker.initial()
-    leaf, sizes = _leaf(declared), [int(np.prod(v.shape)) for v in asker.variables]
-    half = len(leaf) // 2
+    leaf = range(min(declared["examples"], int(declared["options"].get("micro-batch", 32))))
+    sizes, half = [int(np.prod(v.shape)) for v in asker.variables], len(leaf) // 2
     first = asker.gradient(leaf)
     began = time.process_time()
     halves = [asker.gradient(leaf[:half]), asker.gradient(leaf[half:])] if half else []
@@ -126,7 +125,8 @@ def _examine(asker: Asker, path: str) -> List[str]:
     again = asker.gradient(leaf)
     where = differs(asker, first, again)
     if where:
-        raise ValueError(f"a leaf came out differently the second time ({where}): the program is not deterministic")
+        raise ValueError(f"a leaf came out differently the second time ({where}): "
+                         "the program is not deterministic")
     asker.end()
     second = Asker()
     child = second.start(shlex.join([sys.executable, path]))
@@ -138,15 +138,15 @@ def _examine(asker: Asker, path: str) -> List[str]:
     second.end()
     child.wait()
     if where:
-        raise ValueError(f"a leaf came out differently in a second process ({where}): is something unseeded, "
-                         "or read from elsewhere?")
+        raise ValueError(f"a leaf came out differently in a second process ({where}): "
+                         "is something unseeded, or read from elsewhere?")
     if halves and abs(first.loss) < 0.75 * abs(sum(half.loss for half in halves)):
-        raise ValueError("the loss of a leaf is not that of its halves together: a mean, where the sum over the "
-                         'examples belongs (reduction="sum")')
-    lines = [f"{declared['name']}: {len(sizes)} variables, {sum(sizes):,} values; {declared['examples']:,} examples, "
-             f"{declared['test_examples']:,} test examples",
-             f"a leaf of {len(leaf)} examples: loss {first.loss / len(leaf):.6g} each, {first.correct} right, "
-             f"{took * 1000:.1f} ms of processor time"]
+        raise ValueError("the loss of a leaf is not that of its halves together: a mean, where the "
+                         'sum over the examples belongs (reduction="sum")')
+    lines = [f"{declared['name']}: {len(sizes)} variables, {sum(sizes):,} values; "
+             f"{declared['examples']:,} examples, {declared['test_examples']:,} test examples",
+             f"a leaf of {len(leaf)} examples: loss {first.loss / len(leaf):.6g} each, "
+             f"{first.correct} right, {took * 1000:.1f} ms of processor time"]
     zero = [v.name for v, at in zip(asker.variables, protocol.offsets(asker.variables))
             if not first.gradient[at:at + int(np.prod(v.shape))].any()]
     return lines + ([f"no gradient: {', '.join(zero)}"] if zero else []) + \
@@ -154,7 +154,7 @@ def _examine(asker: Asker, path: str) -> List[str]:
 
 
 def check(path: str) -> int:
-    """Exit code 0: the leaves of this program can be trusted. It runs in this process, so that pdb works."""
+    """0: the leaves of this program can be trusted. It runs in this process: pdb works."""
     asker, found = Asker(), []
 
     def examine() -> None:

@@ -1,4 +1,4 @@
-"""Jobs that ask this process: the child `syncopate` gets a socket and memory, and starts no program."""
+"""Jobs that ask this process: the child gets a socket and memory, and starts no program."""
 from __future__ import annotations
 
 import json
@@ -13,8 +13,8 @@ from typing import Any, Callable, Dict, List, NamedTuple, Sequence, Tuple
 
 from . import protocol
 
-DECLARED = {"examples", "test_examples", "name", "score_piece", "scores", "data_digest", "averages", "data", "test",
-            "collate", "threads"}
+DECLARED = {"examples", "test_examples", "name", "score_piece", "scores", "data_digest", "averages",
+            "data", "test", "collate", "threads"}
 
 
 class Run(NamedTuple):
@@ -36,25 +36,24 @@ def split(options: Dict[str, Any]) -> Tuple[Dict[str, Any], Dict[str, Any]]:
 
 
 def words(options: Dict[str, Any]) -> List[str]:
-    """workers=2, overlap=True, modes=("sync", "async") as --workers 2 --overlap --modes sync,async."""
+    """workers=2, overlap=True as --workers 2 --overlap."""
     line = []
     for key, value in options.items():
-        if value is False or value is None:
-            continue
-        line.append("--" + key.replace("_", "-"))
-        if value is not True:
-            line.append(",".join(map(str, value)) if isinstance(value, (list, tuple)) else str(value))
+        if value is not False and value is not None:
+            line.append("--" + key.replace("_", "-"))
+            line += [] if value is True else [str(value)]
     return line
 
 
-def ask(command: Sequence[str], options: Dict[str, Any], declaration: Dict[str, Any], variables: Sequence[protocol.Variable],
-        answer: Callable[[protocol.Program], None]) -> Run:
+def ask(command: Sequence[str], options: Dict[str, Any], declaration: Dict[str, Any],
+        variables: Sequence[protocol.Variable], answer: Callable[[protocol.Program], None]) -> Run:
     """Run a command on what answer() computes. Ctrl-C stops the job in its order, then raises."""
-    out = str(options.pop("out", None) or os.path.join(tempfile.mkdtemp(prefix="syncopate-"), "run"))
+    out = str(options.pop("out", None) or tempfile.mkdtemp(prefix="syncopate-") + "/run")
     ours, theirs = socket.socketpair()
     memory = os.memfd_create("syncopate", os.MFD_CLOEXEC | os.MFD_ALLOW_SEALING)
     child = subprocess.Popen(
-        [protocol.binary(command[0]), *command[1:], *words(options), "--out", out, "--program-fd", f"{theirs.fileno()},{memory}"],
+        [protocol.binary(command[0]), *command[1:], *words(options), "--out", out,
+         "--program-fd", f"{theirs.fileno()},{memory}"],
         stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True,
         pass_fds=(theirs.fileno(), memory), start_new_session=True)
     theirs.close()

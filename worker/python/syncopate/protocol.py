@@ -1,4 +1,4 @@
-"""The program's end of proto/PROGRAM.md, version 1: a socket for small messages, and memory that both have mapped."""
+"""The program's end of proto/PROGRAM.md, version 1: a socket, and memory that both have mapped."""
 from __future__ import annotations
 
 import hashlib
@@ -12,7 +12,8 @@ import socket
 import struct
 import sys
 import traceback
-from typing import Any, Callable, Dict, Iterator, List, NamedTuple, NoReturn, Optional, Sequence, Tuple
+from typing import (Any, Callable, Dict, Iterator, List, NamedTuple, NoReturn, Optional, Sequence,
+                    Tuple)
 
 import numpy as np
 
@@ -20,6 +21,8 @@ DECLARE, LAYOUT, INITIAL, COMPUTE, SCORE, PART, DONE, FAIL, END = range(1, 10)
 FRESH, PARTS = 1, 2  # Flags of COMPUTE and SCORE.
 HEADER = struct.Struct("=IHHQ")  # Bytes of the body, kind, flags, serial.
 TEXT_MAX, BODY_MAX = 4096, 16 << 20
+NO_FLOATS = ('variable "{}" is {}: programs train floats (kept as float32; float16 and bfloat16 are '
+             "copied)")
 
 
 class Variable(NamedTuple):
@@ -57,7 +60,7 @@ class Channel:
 
 
 def offsets(variables: Sequence[Variable]) -> List[int]:
-    """The first element of each variable, which is at a multiple of 64 bytes, and behind the last the end of all."""
+    """The first element of each variable, at a multiple of 64 bytes; last, the end of all."""
     places = [0]
     for variable in variables:
         places.append(places[-1] + -(-int(np.prod(variable.shape)) // 16) * 16)
@@ -66,15 +69,18 @@ def offsets(variables: Sequence[Variable]) -> List[int]:
 
 def region(memory: mmap.mmap, start: int, variables: Sequence[Variable]) -> Dict[str, np.ndarray]:
     """The variables of a region that starts at this byte, by name."""
-    return {v.name: np.frombuffer(memory, np.float32, int(np.prod(v.shape)), start + 4 * at).reshape(v.shape)
-            for v, at in zip(variables, offsets(variables))}
+    arrays = {}
+    for v, at in zip(variables, offsets(variables)):
+        values = np.frombuffer(memory, np.float32, int(np.prod(v.shape)), start + 4 * at)
+        arrays[v.name] = values.reshape(v.shape)
+    return arrays
 
 
 class Work:
     """One question: the gradient of a leaf, or (`test`) the score of a piece of the test set.
 
-    `examples` are their numbers, int64; of a stream they mean nothing. `parameters` and `gradient` are arrays by
-    name; `gradient` is 0 at first, and None for a score. Answer with done().
+    `examples` are their numbers, int64; of a stream they mean nothing. `parameters` and `gradient`
+    are arrays by name; `gradient` is 0 at first, and None for a score. Answer with done().
     """
 
     def __init__(self, program: Program, kind: int, flags: int, serial: int, body: bytes) -> None:
@@ -105,9 +111,10 @@ class Work:
 
 
 class Program:
-    """Declares, then answers: `for work in program.works(initial)`. In a forked child there is no work."""
+    """Declares, then answers: `for work in program.works(initial)`. A forked child has no work."""
 
-    def __init__(self, declaration: Dict[str, Any], variables: Sequence[Variable], fds: Tuple[int, int]) -> None:
+    def __init__(self, declaration: Dict[str, Any], variables: Sequence[Variable],
+                 fds: Tuple[int, int]) -> None:
         for fd in fds:
             os.set_inheritable(fd, False)
         self.variables, self._owner = variables, os.getpid()
@@ -115,7 +122,7 @@ class Program:
         self.gradient: Dict[str, np.ndarray] = {}
         self.numbers = np.zeros(0, np.uint32)
         self.finish: Callable[[Work], None] = lambda work: None  # Called before an answer is sent.
-        self.ended: Optional[Tuple[int, str]] = None  # Exit code and reason of the job.
+        self.ended = False
         self._memory_fd, self._channel = fds[1], Channel(socket.socket(fileno=fds[0]))
         self.send(DECLARE, json.dumps(declaration).encode())
         kind, _, _, body = self._receive()
@@ -125,7 +132,9 @@ class Program:
             self.parameters = region(memory, parameters, variables)
             self.gradient = region(memory, gradient, variables)
             self.numbers = np.frombuffer(memory, np.uint32, most, examples)
-        elif kind != END:
+        elif kind == END:
+            raise SystemExit(0)  # It was only looked at.
+        else:
             raise ValueError(f"a message of kind {kind} where the layout belongs")
 
     def send(self, kind: int, body: bytes = b"", serial: int = 0) -> None:
@@ -142,14 +151,19 @@ class Program:
         except (EOFError, ConnectionResetError):
             raise SystemExit(1) from None  # The asker is gone, and has nothing to say about it.
         if message[0] == END:
-            self.ended = struct.unpack_from("=I", message[3])[0], message[3][4:].decode(errors="replace")
+            self.ended = True
         return message
 
     def works(self, initial: Callable[[], None]) -> Iterator[Work]:
-        """Questions until the job ends. initial() writes the initial values into `parameters`."""
-        while self.ended is None and os.getpid() == self._owner:
+        """Questions until the job ends. initial() writes the initial values into `parameters`.
+
+        A process that has computed no leaf exits then: behind the loop is for those that trained."""
+        trained = False
+        while not self.ended and os.getpid() == self._owner:
             kind, flags, serial, body = self._receive()
             if kind == END:
+                if not trained:
+                    raise SystemExit(0)
                 return
             work = Work(self, kind, flags, serial, body)
             random.seed(work.seed)
@@ -159,6 +173,7 @@ class Program:
                 self.send(DONE, bytes(16), serial)
                 continue
             yield work
+            trained = trained or not work.test
             if not work.answered:
                 raise RuntimeError("the leaf was not answered: done() or step() is missing")
 
@@ -169,35 +184,34 @@ class Program:
 
     def fail(self, error: BaseException) -> None:
         """The job ends with the error in its own words."""
-        if self.ended is None:
+        if not self.ended:
             text = traceback.format_exception_only(type(error), error)[-1].strip()
-            self.ended = 1, text
+            self.ended = True
             self.send(FAIL, text.encode()[:TEXT_MAX])
 
 
-def source_digest() -> str:
+def source_digest(path: str) -> str:
     """Of the file that was started: another one may give other bits."""
-    path = getattr(sys.modules["__main__"], "__file__", None)
-    if not path or not os.path.isfile(path):
+    if not os.path.isfile(path):
         return "none"
     with open(path, "rb") as file:
         return hashlib.sha256(file.read()).hexdigest()[:16]
 
 
-def declare(kind: str, variables: Sequence[Variable], fingerprint: str, *, examples: int = 0, test_examples: int = 0,
-            name: Optional[str] = None, score_piece: int = 500, scores: str = "accuracy",
-            data_digest: Optional[str] = None, **options: Any) -> Dict[str, Any]:
-    """The body of DECLARE. Options are those of syncopate, with _ for -, where the command line has none."""
-    if name is None:
-        path = getattr(sys.modules["__main__"], "__file__", None)
-        name = f"{os.path.splitext(os.path.basename(path))[0] if path else 'notebook'}: {kind}"
-    declared = []
-    for v in variables:
-        declared.append({"name": v.name, "shape": v.shape, **({"average": v.average} if v.average else {})})
-    digest = {"data_digest": data_digest} if data_digest else {}
-    return {"name": name, "variables": declared, "examples": examples, "test_examples": test_examples,
-            "score_piece": score_piece, "scores": scores, **digest,
-            "fingerprint": f"python {sys.version.split()[0]}, {fingerprint}, source {source_digest()}",
+def declare(kind: str, variables: Sequence[Variable], fingerprint: str, *, examples: int = 0,
+            test_examples: int = 0, name: Optional[str] = None, score_piece: int = 500,
+            scores: str = "accuracy", data_digest: Optional[str] = None,
+            **options: Any) -> Dict[str, Any]:
+    """The body of DECLARE. options: of syncopate, with _ for -, for what no command line says."""
+    path = getattr(sys.modules["__main__"], "__file__", None) or "notebook"
+    declared = [{"name": v.name, "shape": v.shape, **({"average": v.average} if v.average else {})}
+                for v in variables]
+    python = sys.version.split()[0]
+    return {"name": name or f"{os.path.splitext(os.path.basename(path))[0]}: {kind}",
+            "variables": declared, "examples": examples, "test_examples": test_examples,
+            "score_piece": score_piece, "scores": scores,
+            **({"data_digest": data_digest} if data_digest else {}),
+            "fingerprint": f"python {python}, {fingerprint}, source {source_digest(path)}",
             "options": {key.replace("_", "-"): value for key, value in options.items()}}
 
 
@@ -205,7 +219,8 @@ def binary(name: str = "syncopate") -> str:
     """Where a command is."""
     found = shutil.which(name, path=os.environ.get("SYNCOPATE_BIN_DIR") or None)
     if not found:
-        raise SystemExit(f"{name} is not here: install it (make install), or give its folder in SYNCOPATE_BIN_DIR")
+        raise SystemExit(f"{name} is not here: install it (make install), or give its folder in "
+                         "SYNCOPATE_BIN_DIR")
     return found
 
 
@@ -215,7 +230,7 @@ def own_command() -> str:
     if getattr(program, "__spec__", None):
         return shlex.join([sys.executable, "-m", program.__spec__.name])  # type: ignore[union-attr]
     if not getattr(program, "__file__", None):
-        raise SystemExit("syncopate: this is no program that can be started again; call simulate() or solo()")
+        raise SystemExit("syncopate: nothing can start this program again; call simulate() or solo()")
     return shlex.join([sys.executable, os.path.abspath(str(program.__file__))])
 
 
@@ -228,12 +243,13 @@ def execute(arguments: Sequence[str]) -> NoReturn:
 
 
 def answer(declaration: Dict[str, Any], variables: Sequence[Variable]) -> Program:
-    """The program's end, when this process was started to answer; else it becomes `syncopate ARGUMENTS --program`."""
+    """The program's end, if this process was started to answer; else it becomes `syncopate ARGS`."""
     asked = os.environ.pop("SYNCOPATE_PROGRAM", None)
     if asked is None:
         command = own_command()
         if len(sys.argv) < 2:
-            raise SystemExit(f"{sys.argv[0]} computes gradients for syncopate: python3 {sys.argv[0]} run --workers 2")
+            raise SystemExit(f"{sys.argv[0]} computes gradients for syncopate: "
+                             f"python3 {sys.argv[0]} run --workers 2")
         execute([*sys.argv[1:], "--program", command])
     version, end, memory = asked.split(",")
     if version != "1":

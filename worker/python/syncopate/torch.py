@@ -1,14 +1,16 @@
 """Train a PyTorch net by syncopate: on many workers, in every mode, to the same bits.
 
-main(net, loss, data=train_set, test=test_set) is the whole of it; leaves() is for a loop of your own; Optimizer and
-part() are for a loop that exists; simulate() and solo() are for notebooks; load() reads what was trained.
+main(net, loss, data=train_set, test=test_set) is the whole of it; leaves() is for a loop of your
+own; Optimizer and part() are for a loop that exists; simulate() and solo() are for notebooks; load()
+reads what was trained.
 """
 from __future__ import annotations
 
 import hashlib
 import os
 import struct
-from typing import Any, Callable, Dict, Iterable, Iterator, List, NoReturn, Optional, Sequence, Set, Tuple
+from typing import (Any, Callable, Dict, Iterable, Iterator, List, NoReturn, Optional, Sequence, Set,
+                    Tuple)
 
 import numpy as np
 import torch
@@ -25,17 +27,19 @@ Loss = Callable[[Any, Any], Any]
 
 
 def _seed(seed: int) -> None:
-    torch.default_generator.manual_seed(seed)  # torch.manual_seed formats a stack where CUDA is not in use: 0.2 ms.
+    # torch.manual_seed formats a stack where CUDA is not in use, which takes 0.2 ms.
+    torch.default_generator.manual_seed(seed)
     if torch.cuda.is_initialized():
         torch.cuda.manual_seed_all(seed)
 
 
 class _Average:
-    """A running statistic of BatchNorm. With a momentum of 1 the module leaves there that of the leaf."""
+    """A running statistic of BatchNorm. With a momentum of 1 it becomes that of the leaf."""
 
     def __init__(self, name: str, module: Any, buffer: str) -> None:
         if module.momentum is None:
-            raise ValueError(f'variable "{name}" is the mean of all batches (momentum=None): give its module a momentum')
+            raise ValueError(f'variable "{name}" is the mean of all batches (momentum=None): '
+                             "give its module a momentum")
         self.name, self.module, self.buffer, self.rate = name, module, buffer, module.momentum
 
     def tensor(self) -> torch.Tensor:
@@ -43,7 +47,7 @@ class _Average:
 
 
 class _Net:
-    """A net and its places in the memory: .data and .grad are there, or are copied where they cannot be."""
+    """A net in the memory: .data and .grad are there, or are copied where they cannot be."""
 
     def __init__(self, net: torch.nn.Module, threads: int = 1) -> None:
         self.net, self.threads = net, torch.get_num_threads()
@@ -51,15 +55,16 @@ class _Net:
             torch.set_num_threads(threads)
         if not net.training:
             net.train()
-        self.in_eval = [module for module in net.modules() if not module.training]  # Stay so: frozen BatchNorm.
+        self.in_eval = [m for m in net.modules() if not m.training]  # Frozen BatchNorm stays so.
         self.trained = [(name, p) for name, p in net.named_parameters() if p.requires_grad]
         for name, p in self.trained:
             if not p.is_floating_point():
-                raise TypeError(f'variable "{name}" is {str(p.dtype)[6:]}: programs train floats (kept as float32; '
-                                'float16 and bfloat16 are copied)')
+                raise TypeError(protocol.NO_FLOATS.format(name, str(p.dtype)[6:]))
         self.averages = [_Average(f"{name}.{buffer}" if name else buffer, module, buffer)
-                         for name, module in net.named_modules() if isinstance(module, _NormBase) and module.training
-                         for buffer in ("running_mean", "running_var") if getattr(module, buffer) is not None]
+                         for name, module in net.named_modules()
+                         if isinstance(module, _NormBase) and module.training
+                         and module.running_mean is not None
+                         for buffer in ("running_mean", "running_var")]
         # Averages are first: gradients become final from the end on.
         self.variables = [Variable(a.name, tuple(a.tensor().shape), a.rate) for a in self.averages]
         self.variables += [Variable(name, tuple(p.shape) or (1,)) for name, p in self.trained]
@@ -69,39 +74,31 @@ class _Net:
 
     def declaration(self, **options: Any) -> Dict[str, Any]:
         frozen = [name for name, p in self.net.named_parameters() if not p.requires_grad]
-        versions = f"numpy {np.__version__}, torch {torch.__version__}, threads {torch.get_num_threads()}"
-        kept = f", frozen {' '.join(frozen)}" if frozen else ""
-        return protocol.declare("torch", self.variables, versions + kept, **options)
+        versions = [f"numpy {np.__version__}", f"torch {torch.__version__}",
+                    f"threads {torch.get_num_threads()}", f"frozen {' '.join(frozen)}"]
+        return protocol.declare("torch", self.variables, ", ".join(versions), **options)
 
     def works(self, program: Program) -> Iterator[Work]:
         """Questions, with the net prepared for each of them."""
         self.program = program
-        if not program.parameters:
-            return
 
-        def tensors(arrays: Dict[str, np.ndarray], names: Iterable[Tuple[str, torch.Tensor]]) -> List[torch.Tensor]:
-            return [torch.from_numpy(arrays[name]).view(tensor.shape) for name, tensor in names]
+        def place(name: str, tensor: torch.Tensor) -> List[torch.Tensor]:
+            return [torch.from_numpy(region[name]).view(tensor.shape)
+                    for region in (program.parameters, program.gradient)]
 
-        averaged = [(a.name, a.tensor()) for a in self.averages]
-        values, first = tensors(program.parameters, self.trained), []
-        grads = tensors(program.gradient, self.trained)
-        self.statistics = list(zip(self.averages, tensors(program.parameters, averaged),
-                                   tensors(program.gradient, averaged)))
-        self.places = [(p, value, grad) for (_, p), value, grad in zip(self.trained, values, grads)]
+        self.places = [(p, *place(name, p)) for name, p in self.trained]
+        self.statistics = [(a, *place(a.name, a.tensor())) for a in self.averages]
+        first = [(value, average.tensor().clone()) for average, value, _ in self.statistics]
         for p, value, _ in self.places:
-            if p.dtype == torch.float32 and p.device.type == "cpu" and p.is_contiguous():
-                first.append(p.data)
+            ours = p.dtype == torch.float32 and p.device.type == "cpu" and p.is_contiguous()
+            first.append((value, p.data if ours else p.data.clone()))
+            if ours:
                 p.data = value
-            else:
-                first.append(p.data.clone())
-        first_averages = [tensor.clone() for _, tensor in averaged]
         for average in self.averages:
             average.module.momentum = 1.0
 
         def initial() -> None:
-            for value, tensor in zip(values, first):
-                value.copy_(tensor)
-            for (_, value, _), tensor in zip(self.statistics, first_averages):
+            for value, tensor in first:
                 value.copy_(tensor)
 
         program.finish = self.finish
@@ -128,7 +125,7 @@ class _Net:
             if not ours:
                 p.data.copy_(value)
             if not work.test:
-                p.grad = grad.detach() if ours else None  # A tensor of its own: its .data may be set.
+                p.grad = grad.detach() if ours else None  # Its own tensor: .data may be set.
         for average, value, _ in self.statistics:
             average.tensor().copy_(value)
         self.final.clear()
@@ -154,14 +151,15 @@ class _Net:
             grad.copy_(p.grad)
 
     def tell_parts(self) -> None:
-        """From now on PART says while backward() runs which gradients are final, where the asker wants it."""
+        """From now on backward() says with PART what is final, where the asker wants it."""
         starts = protocol.offsets(self.variables)[len(self.averages):]
 
         def accumulated(index: int) -> None:
             if not self.work.parts:
                 return
             if index in self.final:
-                raise RuntimeError(f"the gradient of {self.trained[index][0]} came in two parts: run without --overlap")
+                raise RuntimeError(f"the gradient of {self.trained[index][0]} came in two parts: "
+                                   "run without --overlap")
             self.keep(index)
             self.final.add(index)
             before = self.first
@@ -190,7 +188,8 @@ class _Net:
 class _Sets:
     """Map-style data sets: the examples of a leaf, collated as a DataLoader does it."""
 
-    def __init__(self, data: Dataset, test: Optional[Dataset], collate: Callable[[List[Any]], Any]) -> None:
+    def __init__(self, data: Dataset, test: Optional[Dataset],
+                 collate: Callable[[List[Any]], Any]) -> None:
         self.data, self.test, self.collate = data, test, collate
 
     def options(self) -> Dict[str, Any]:
@@ -201,11 +200,12 @@ class _Sets:
             if counts[at]:
                 _seed(0)
                 self._add(digest, self.batch(range(0, counts[at], -(-counts[at] // 64)), at == 1))
-        return {"examples": counts[0], "test_examples": counts[1], "data_digest": digest.hexdigest()}
+        return {"examples": counts[0], "test_examples": counts[1],
+                "data_digest": digest.hexdigest()}
 
     def _add(self, digest: Any, batch: Any) -> None:
         if isinstance(batch, torch.Tensor):
-            digest.update(str((batch.dtype, batch.shape)).encode() + batch.contiguous().numpy().tobytes())
+            digest.update(str((batch.dtype, batch.shape)).encode() + batch.numpy().tobytes())
         elif isinstance(batch, dict):
             self._add(digest, list(batch.items()))
         elif isinstance(batch, (list, tuple)):
@@ -221,8 +221,9 @@ class _Sets:
         return self.collate([part[int(i)] for i in examples])
 
 
-def _prepare(net: torch.nn.Module, loss: Loss, *, data: Optional[Dataset] = None, test: Optional[Dataset] = None,
-             collate: Callable[[List[Any]], Any] = default_collate, threads: int = 1, scores: str = "accuracy",
+def _prepare(net: torch.nn.Module, loss: Loss, *, data: Optional[Dataset] = None,
+             test: Optional[Dataset] = None, collate: Callable[[List[Any]], Any] = default_collate,
+             threads: int = 1, scores: str = "accuracy",
              **options: Any) -> Tuple[_Net, Dict[str, Any], Callable[[Work], None]]:
     """The net, its declaration, and the function that computes and answers."""
     placed, sets = _Net(net, threads), _Sets(data, test, collate) if data is not None else None
@@ -232,10 +233,12 @@ def _prepare(net: torch.nn.Module, loss: Loss, *, data: Optional[Dataset] = None
     def compute(work: Work) -> None:
         if work.parts and not placed.nodes:
             placed.tell_parts()
-        result = loss(net, sets.batch(work.examples, work.test)) if sets else loss(work.examples, work.test)
+        asked = work.examples, work.test
+        result = loss(net, sets.batch(*asked)) if sets else loss(*asked)
         value, correct = result if isinstance(result, tuple) else (result, None)
         if correct is None and scores == "accuracy":
-            raise TypeError("loss() gives no number of right answers: return (loss, correct), or give scores='loss'")
+            raise TypeError("loss() gives no number of right answers: return (loss, correct), "
+                            "or give scores='loss'")
         value = torch.as_tensor(value)
         if value.dim():
             if len(value) != work.count:
@@ -249,23 +252,24 @@ def _prepare(net: torch.nn.Module, loss: Loss, *, data: Optional[Dataset] = None
 
 
 def leaves(net: torch.nn.Module, *, threads: int = 1, **options: Any) -> Iterator[Work]:
-    """Questions, for a loop of your own: compute, loss.backward() but for a test, work.done(loss, correct).
+    """Questions, for a loop of your own: loss.backward() but for a test, work.done(loss, correct).
 
-    The loss is the sum over work.examples (a LongTensor). Gradients are 0 and modules in train() or eval() mode.
-    threads: of torch, 0 for as many as it has. options: examples, test_examples, name, score_piece, scores ("accuracy"
-    or "loss"), data_digest, and defaults for options of syncopate (optimizer="adam", learning_rate=1e-3).
-    After the last one the net has memory of its own again.
+    The loss is the sum over work.examples (a LongTensor). Gradients are 0, and modules in train() or
+    eval() mode. After the last question the net has memory of its own again.
+    threads: of torch, 0 for as many as it has. options: examples, test_examples, name, score_piece,
+    scores ("accuracy" or "loss"), data_digest, and defaults for options of syncopate
+    (optimizer="adam", learning_rate=1e-3).
     """
     placed = _Net(net, threads)
     yield from placed.works(protocol.answer(placed.declaration(**options), placed.variables))
 
 
 def main(net: torch.nn.Module, loss: Loss, **options: Any) -> NoReturn:
-    """Answer until the job ends, then exit; without a question, become the command of the arguments.
+    """Answer until the job ends, then exit; unasked, become the command of the arguments.
 
-    With data=train_set (and test=test_set), map-style Datasets: loss(net, batch), of collated examples. Otherwise
-    loss(i, test), of the numbers of examples. It returns the sum of the losses (or all of them) and how many are right.
-    options: as leaves() has them; collate.
+    With data=train_set (and test=test_set), map-style Datasets: loss(net, batch), of examples that
+    collate() put together. Otherwise loss(i, test), of the numbers of examples. It returns the sum of
+    the losses (or all of them) and how many are right. options: as leaves() has them.
     """
     placed, declaration, compute = _prepare(net, loss, **options)
     for work in placed.works(protocol.answer(declaration, placed.variables)):
@@ -300,14 +304,16 @@ def solo(net: torch.nn.Module, loss: Loss, **options: Any) -> Run:
 
 
 def load(net: torch.nn.Module, path: str) -> torch.nn.Module:
-    """Take the values of a run's folder, or of a .safetensors file, by name. Others stay as they are, and are few:
-    frozen parameters, num_batches_tracked, second names of tied weights."""
+    """Take the values of a run's folder, or of a .safetensors file, by name.
+
+    Others stay as they are: frozen parameters, num_batches_tracked."""
     values = protocol.read_model(os.fspath(path))
     own = net.state_dict(keep_vars=True)
     absent = [name for name, p in net.named_parameters() if p.requires_grad and name not in values]
     odd = [name for name in values if name not in own or own[name].numel() != values[name].size]
     if absent or odd:
-        raise KeyError(f"{path} is of another net: " + ", ".join([f"no {name}" for name in absent] + odd))
+        differ = ", ".join([f"no {name}" for name in absent] + odd)
+        raise KeyError(f"{path} is of another net: {differ}")
     with torch.no_grad():
         for name, value in values.items():
             own[name].copy_(torch.from_numpy(np.array(value)).view(own[name].shape))
@@ -315,22 +321,22 @@ def load(net: torch.nn.Module, path: str) -> torch.nn.Module:
 
 
 class Optimizer(torch.optim.Optimizer):
-    """In the place of a torch.optim one, for a loop that exists; the examples stay the loop's (a stream).
+    """In the place of torch.optim's, for a loop that exists; the examples stay its own (a stream).
 
         opt = syncopate.torch.Optimizer(net, "adam", lr=1e-3, batch=64)
         for a, b in syncopate.torch.part(loader):
             opt.zero_grad(); loss = F.cross_entropy(net(a), b); loss.backward(); opt.step(loss)
 
-    Each step() is a leaf of `batch` examples, and the loss is their mean. The job needs --steps. Of a stream
-    nothing can be made again: no replay, and the bits depend on who computes what.
+    Each step() is a leaf of `batch` examples, and the loss is their mean. The job needs --steps.
+    Of a stream nothing can be made again: no replay, and the bits depend on who computes what.
     """
 
-    def __init__(self, net: torch.nn.Module, optimizer: str = "sgd", *, lr: float, batch: int, threads: int = 1,
-                 **options: Any) -> None:
+    def __init__(self, net: torch.nn.Module, optimizer: str = "sgd", *, lr: float, batch: int,
+                 threads: int = 1, **options: Any) -> None:
         global _asked
         placed = _Net(net, threads)
-        declaration = placed.declaration(scores="loss", optimizer=optimizer, learning_rate=lr, micro_batch=batch,
-                                         **options)
+        declaration = placed.declaration(scores="loss", optimizer=optimizer, learning_rate=lr,
+                                         micro_batch=batch, **options)
         self.net, self.work = placed, None
         self.works = placed.works(protocol.answer(declaration, placed.variables))
         _asked = self
@@ -344,15 +350,16 @@ class Optimizer(torch.optim.Optimizer):
     def step(self, loss: Any = None) -> None:  # type: ignore[override]
         """The leaf's answer: the gradient of the mean, as a sum."""
         if self.work is None:
-            raise RuntimeError("step() is called in a loop over syncopate.torch.part(loader), once a batch")
+            raise RuntimeError("step() belongs in a loop over syncopate.torch.part(loader)")
         for p, _, _ in self.net.places:
             if p.grad is not None:
                 p.grad *= self.work.count
         self.work.done(0.0 if loss is None else float(loss) * self.work.count)
 
     def __getattr__(self, name: str) -> Any:
-        raise AttributeError(f"this Optimizer has no {name}: the update is syncopate's. For a scheduler give --schedule; "
-                             "a GradScaler is not needed; a Trainer needs main() or leaves() in its place")
+        raise AttributeError(f"this Optimizer has no {name}: the update is syncopate's. For a "
+                             "scheduler give --schedule; a GradScaler is not needed; in the place of a "
+                             "Trainer are main() and leaves()")
 
 
 _asked: Optional[Optimizer] = None
