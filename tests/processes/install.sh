@@ -70,6 +70,8 @@ PATH=$work/a/usr/bin:$PATH LD_LIBRARY_PATH=$work/a/usr/lib "$net" run "${few[@]}
 "$work/a/usr/bin/syncopate" run --program "$work/static" "${few[@]}" --ps 0 --out "$work/one" >"$work/one.log" 2>&1 ||
     fail "one: the example does not train alone"
 if [ "$(member "$work/one" parameters_sha256)" != "$(member "$work/two" parameters_sha256)" ]; then fail "two: other bits than one process"; fi
+PATH=$work/a/usr/bin:$PATH LD_LIBRARY_PATH=$work/a/usr/lib "$net" --help >"$work/help.log" 2>&1 || fail "help: the example has none"
+cmp -s "$work/help.log" <("$build/syncopate" --help) || fail "help: the example has another"
 learned() { awk -v accuracy="$(member "$work/$1" test_accuracy)" 'BEGIN { exit !(accuracy > 0.75) }' || fail "$1: has not learned"; }
 learned two
 if command -v node >/dev/null; then

@@ -226,16 +226,14 @@ static int declare(struct syncopate *s, const struct syncopate_declaration *decl
     char *text = NULL;
     size_t bytes = 0;
     FILE *out = open_memstream(&text, &bytes);
-    if (out != NULL)
-        write_declaration(out, declaration);
-    int error = 0;
-    if (out == NULL || (fclose(out) != 0 && (errno = ENOMEM)))
-        error = explain(s, ENOMEM, "out of memory for the declaration");
-    else if (bytes > DECLARATION_MAX)
-        error =
-            explain(s, EINVAL, "the declaration has %zu bytes; %u may be", bytes, DECLARATION_MAX);
-    else
-        error = send_message(s, DECLARE, text, bytes);
+    if (out == NULL)
+        return explain(s, ENOMEM, "out of memory for the declaration");
+    write_declaration(out, declaration);
+    int error =
+        fclose(out) != 0 ? explain(s, ENOMEM, "out of memory for the declaration")
+        : bytes > DECLARATION_MAX
+            ? explain(s, EINVAL, "the declaration has %zu bytes; %u may be", bytes, DECLARATION_MAX)
+            : send_message(s, DECLARE, text, bytes);
     free(text);
     return error;
 }
@@ -541,8 +539,10 @@ int syncopate_exec(int argc, char **argv)
         strcpy(end, "'");
         memcpy(words, argv, (size_t)argc * sizeof *words);
         words[0] = program;
-        words[argc] = option;
-        words[argc + 1] = command;
+        if (argc > 1 && argv[1][0] != '-') { /* For a command; --help has none. */
+            words[argc] = option;
+            words[argc + 1] = command;
+        }
         execvp(program, words);
     }
     int error = errno;

@@ -90,7 +90,8 @@ struct syncopate_work {
 /* Whether the process was started to answer: SYNCOPATE_PROGRAM is in the environment. */
 int syncopate_is_asked(void);
 
-/* Become `syncopate ARGUMENTS --program argv[0]`, by PATH. Returns only when that fails. */
+/* Become `syncopate ARGUMENTS --program argv[0]`, by PATH; without a command, `syncopate ARGUMENTS`.
+ * Returns only when that fails. */
 int syncopate_exec(int argc, char **argv);
 
 /* Take SYNCOPATE_PROGRAM out of the environment, declare, and wait until the asker has laid out the memory, or
