@@ -444,7 +444,7 @@ FUZZLIB   := $(addprefix $(BUILD)/,tests/fuzz/lib/input.o tests/fuzz/lib/samples
     $(call objects,deploy/cluster) $(call objects,deploy/trace) $(call objects,deploy/place) \
     $(patsubst %,$(BUILD)/deploy/compare/%.o,axes named_configs plan plan_file settings) \
     $(patsubst %,$(BUILD)/deploy/hosts/%.o,host_list host_report placement) \
-    $(filter $(BUILD)/worker/data/idx.o $(BUILD)/worker/model/% $(BUILD)/worker/program/%,$(WORKER)) \
+    $(patsubst %,$(BUILD)/worker/data/%.o,array idx npy packed zip_directory) $(filter $(BUILD)/worker/model/% $(BUILD)/worker/program/%,$(WORKER)) \
     $(call checked,$(patsubst %,$(BUILD)/worker/client/%.o,announcements deferred_push exchange exchange_check bandwidth_share replica version_skew \
         scoring session session_check)) \
     $(filter $(BUILD)/worker/mode/%,$(WORKER)) \
@@ -457,7 +457,7 @@ $(FUZZ_A): $(FUZZLIB)
 $(FUZZERS): $(BUILD)/tests/fuzz/%: $(BUILD)/tests/fuzz/%.o $(BUILD)/tests/fuzz/lib/fuzz.o $(FUZZ_MAIN) $(FUZZ_A)
 	$(STEP) $(CC) $(ALL_CFLAGS) $(FUZZ_LINK) -o $@ $(LINKED) $(ALL_LIBS)
 $(BUILD)/tests/fuzz/fuzz_run_record: $(BUILD)/tests/lib/records/rewritten_record.o
-$(BUILD)/tests/fuzz/seeds: $(addprefix $(BUILD)/tests/,fuzz/lib/seeds_main.o lib/records/sample_record.o lib/specimens.o lib/traces/made_trace.o) $(FUZZ_A)
+$(BUILD)/tests/fuzz/seeds: $(addprefix $(BUILD)/tests/,fuzz/lib/seeds_main.o lib/made_data.o lib/records/sample_record.o lib/specimens.o lib/traces/made_trace.o) $(FUZZ_A)
 	$(STEP) $(CC) $(ALL_CFLAGS) -o $@ $(LINKED) $(ALL_LIBS)
 
 # Every test and benchmark may use everything.

@@ -80,6 +80,20 @@ enum failure_text {
     FAILURE_TEXT_COUNT
 };
 
+/* What belongs to data; each is an option (data_text.h has their meaning). */
+enum data_setting {
+    DATA_SETTING_LABEL,
+    DATA_SETTING_TEST_PART,
+    DATA_SETTING_CLASSES,
+    DATA_SETTING_SCALE,
+    DATA_SETTING_LOSS,
+    DATA_SETTING_COUNT
+};
+#define DATA_SETTING_NAMES                                                                         \
+    {                                                                                              \
+        "label", "test-part", "classes", "scale", "loss"                                           \
+    }
+
 /* The values of an option that may be given several times, in that order. */
 struct options_list {
     const char *items[OPTIONS_LIST_MAX];
@@ -92,7 +106,9 @@ struct options {
      * one epoch (step) or all steps (cosine); steps 0, for `epochs`. options_job makes a whole
      * declaration of them. */
     struct job job;
-    const char *model, *data;
+    const char *model;
+    const char *data; /* With its settings behind it, as in "iris.csv --label species". */
+    const char *data_settings[DATA_SETTING_COUNT]; /* Each by itself; NULL: not said. */
     const char *program;  /* A command that computes gradients; NULL: our layers do. */
     const char *declares; /* What the program declared_by declared before; NULL: not known. */
     const char *declared_by;

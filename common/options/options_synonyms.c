@@ -22,7 +22,6 @@ static const struct synonym {
     {"sync-replicas issync", NULL, "write --mode sync or --mode async"},
     {"replicas-to-aggregate", "backup-workers", "workers that no step waits for"},
     {"clip", NULL, "there is no gradient clipping"},
-    {"loss", NULL, "the loss is softmax cross-entropy"},
     {"np n", "workers", "and servers are --ps"},
     {"rank", "task-index", NULL},
     {"nodes hostfile", "hosts", NULL},

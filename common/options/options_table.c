@@ -314,6 +314,7 @@ static const struct option_choice choice_scale = {.word = scale_word};
 
 #define ONE_RUN  (OPTION_RUN | OPTION_LAUNCH) /* Here, or on several hosts. */
 #define JOB      (OPTION_WORKER | OPTION_TASK | ONE_RUN | OPTION_COMPARE | OPTION_SIMULATE)
+#define READS    (JOB | OPTION_CALIBRATE | OPTION_EVALUATE)
 #define SERVES   (OPTION_PS | OPTION_TASK)
 #define WORKS    (OPTION_WORKER | OPTION_TASK)
 #define ROLES    (OPTION_PS | OPTION_WORKER | OPTION_TASK)
@@ -343,7 +344,25 @@ const struct option_row option_rows[] = {
     {"data", OPTION_GROUP_JOB, OPTION_KIND_TEXT, FIELD(data), JOB | OPTION_CALIBRATE, "DATA",
      "fashion-mnist", 0, 0, &choice_data, NULL,
      "fashion-mnist (Debian's package dataset-fashion-mnist), synthetic or synthetic:N (N examples "
-     "made from the seed), or a folder with MNIST-like IDX files."},
+     "made from the seed), a folder of IDX files, FILE.npz, X.npy,Y.npy,TX.npy,TY.npy, or FILE.csv with --label."},
+    {"label", OPTION_GROUP_JOB, OPTION_KIND_TEXT, FIELD(data_settings[DATA_SETTING_LABEL]), READS, "COLUMN", NULL, 0, 0,
+     NULL, NULL,
+     "Of a CSV file: the column to learn, by its name or its number, the first being 1. All others are inputs."},
+    {"test-part", OPTION_GROUP_JOB, OPTION_KIND_TEXT, FIELD(data_settings[DATA_SETTING_TEST_PART]), READS, "P", NULL, 0,
+     0, NULL, NULL,
+     "Part of the examples that is put aside for testing, of data without a test set: 0 to 0.9. The same examples for "
+     "every seed. Default: 0.2."},
+    {"classes", OPTION_GROUP_JOB, OPTION_KIND_TEXT, FIELD(data_settings[DATA_SETTING_CLASSES]), READS, "N", NULL, 0, 0,
+     NULL, NULL, "Number of classes, where the data at hand lack some. Default: as the labels have it."},
+    {"scale", OPTION_GROUP_JOB, OPTION_KIND_TEXT, FIELD(data_settings[DATA_SETTING_SCALE]), READS,
+     "auto|bytes|standard|none", NULL, 0, 0, NULL, NULL,
+     "What is done to inputs: bytes, divided by 255; standard, each column of a table to mean 0 and deviation 1 over "
+     "the training set. Default: auto, which is bytes for whole numbers from 0 to 255, standard for other CSV files, "
+     "and none for other floats."},
+    {"loss", OPTION_GROUP_JOB, OPTION_KIND_TEXT, FIELD(data_settings[DATA_SETTING_LOSS]), READS & ~MODELS, "softmax|mse",
+     NULL, 0, 0, NULL, NULL,
+     "softmax: labels are classes. mse: labels are real numbers, and the loss is the mean squared error. Default: "
+     "softmax."},
     {"program", OPTION_GROUP_JOB, OPTION_KIND_TEXT, FIELD(program),
      JOB | OPTION_CALIBRATE | OPTION_EVALUATE | OPTION_REPLAY, "COMMAND", NULL, 0, 0, NULL, NULL,
      "A command that computes gradients in place of --model and --data, such as \"python3 net.py\"; it is started "
@@ -354,8 +373,7 @@ const struct option_row option_rows[] = {
      "Layers of a model file that does not name them, as after another program saved it again."},
     {"data", OPTION_GROUP_JOB, OPTION_KIND_TEXT, FIELD(data), OPTION_EVALUATE, "DATA", NULL, 0, 0,
      &choice_data, NULL,
-     "Data to score on: fashion-mnist, synthetic, synthetic:N, or a folder with MNIST-like IDX "
-     "files. Default: what the run or the checkpoint was trained on; for a model file alone, which "
+     "Data to score on, as of run. Default: what the run or the checkpoint was trained on; for a model file alone, which "
      "does not say, fashion-mnist."},
     {"data", OPTION_GROUP_JOB, OPTION_KIND_TEXT, FIELD(data), OPTION_REPLAY, "DATA", NULL, 0, 0,
      &choice_data, NULL,
@@ -526,7 +544,7 @@ const struct option_row option_rows[] = {
     {"ports", OPTION_GROUP_CLUSTER, OPTION_KIND_TEXT, FIELD(ports), OPTION_PROBE, "FIRST-LAST", NULL, 0, 0,
      &choice_ports, NULL, "Say which of these ports have a listener here."},
     {"data", OPTION_GROUP_JOB, OPTION_KIND_TEXT, FIELD(data), OPTION_PROBE, "DATA", NULL, 0, 0, &choice_data, NULL,
-     "Say whether these data are here: fashion-mnist, synthetic, synthetic:N, or a folder with MNIST-like IDX files."},
+     "Say whether these data are here, as of run."},
     {"instructions", OPTION_GROUP_CLUSTER, OPTION_KIND_TEXT, FIELD(instructions), OPTION_PROBE, "SET", NULL, 0, 0,
      &choice_instructions, NULL, "Compute with no wider vector instructions than plain, avx2 or avx512."},
     {"tell", OPTION_GROUP_OUTPUT, OPTION_KIND_TEXT, FIELD(tell), SERVES, "all|progress", "all", 0, 0, &choice_tell,
@@ -607,7 +625,8 @@ const struct option_row option_rows[] = {
      "What a message takes longer, such as exponential:20us."},
     {"loss", OPTION_GROUP_CLUSTER, OPTION_KIND_TEXT, FIELD(cluster[CLUSTER_TEXT_LOSS]), MODELS, "P",
      NULL, 0, 0, NULL, NULL,
-     "Probability that a message is lost and sent again, 200 ms later or more."},
+     "Probability that a message is lost and sent again, 200 ms later or more; or softmax or mse, the loss of the "
+     "model, see run."},
     {"straggle", OPTION_GROUP_CLUSTER, OPTION_KIND_TEXT, FIELD(straggle), JOB, "P:DIST:F", NULL, 0,
      0, &choice_straggle, NULL,
      "With --compute: with probability P a worker's computation of a step or batch takes longer, by "

@@ -377,6 +377,8 @@ enum status record_read(struct record *record, const char *path, struct error *e
 unsigned record_classes(const struct record *record)
 {
     const char *last = NULL;
+    if (strstr(record->data, " --loss mse") != NULL)
+        return 0;
     for (const char *at = record->model; (at = strstr(at, "dense ")) != NULL; at++)
         last = at;
     return last != NULL ? (unsigned)strtoul(last + strlen("dense "), NULL, 10) : 0;

@@ -45,27 +45,33 @@ static enum status score_file(struct model_file *file, struct source *source, co
 
 /* --- the data -------------------------------------------------------------------------------- */
 
-#define DATA_TEXT_MAX 320
+#define DESCRIPTION_MAX 320
 
 /* "synthetic:500 of seed 3" */
-static void describe_data(char text[DATA_TEXT_MAX], const char *name, uint64_t seed)
+static void describe_data(char text[DESCRIPTION_MAX], const char *name, uint64_t seed)
 {
     if (dataset_is_synthetic(name))
-        snprintf(text, DATA_TEXT_MAX, "%s of seed %" PRIu64, name, seed);
+        snprintf(text, DESCRIPTION_MAX, "%s of seed %" PRIu64, name, seed);
     else
-        snprintf(text, DATA_TEXT_MAX, "%s", name);
+        snprintf(text, DESCRIPTION_MAX, "%s", name);
 }
 
 struct choice {
-    const char *data; /* Borrowed. */
+    char data[DATA_TEXT_MAX];
     uint64_t seed;
+    bool own; /* What it was trained on. */
 };
 
+/* Settings that are not given are those of the training. */
 static struct choice choose_data(const struct options *options, const struct model_file *file)
 {
-    struct choice choice = {options->data, options->job.seed};
-    if (file->declared && !options_given(options, OPTION_EVALUATE, "data"))
-        choice.data = file->job.data;
+    struct choice choice = {.seed = options->job.seed};
+    struct data_text trained;
+    bool given = options_given(options, OPTION_EVALUATE, "data") || !file->declared;
+    choice.own = !given && data_text_read(&trained, file->job.data, NULL) == STATUS_OK;
+    snprintf(choice.data, sizeof choice.data, "%s", choice.own ? trained.files : options->data);
+    data_text_join(choice.data, options->data);
+    data_text_join(choice.data, file->job.data);
     if (file->declared && !options_given(options, OPTION_EVALUATE, "seed"))
         choice.seed = file->job.seed;
     return choice;
@@ -87,7 +93,7 @@ static enum status open_source(struct source **source, const struct options *opt
         return source_prepare(*source, EVALUATE_BATCH, job_loss_unit(&file->job), error);
     if (status == STATUS_PROGRAM)
         return error_set(error, status, "--program: %.480s", why.text);
-    if (choice->data == file->job.data)
+    if (choice->own)
         return error_set(error, status,
                          "%.350s; that is what it was trained on, and --data says where it is here",
                          why.text);
@@ -103,7 +109,7 @@ static bool is_trained_on(const struct model_file *file, const struct source *so
 static void warn_of_other_data(const struct choice *choice, const struct source *source,
                                const struct model_file *file)
 {
-    char ours[DATA_TEXT_MAX], theirs[DATA_TEXT_MAX];
+    char ours[DESCRIPTION_MAX], theirs[DESCRIPTION_MAX];
     const struct job *job = &file->job;
     if (!file->declared || is_trained_on(file, source))
         return;
@@ -130,7 +136,7 @@ static void print_source(const struct model_file *file)
 static void print_data(const struct options *options, const struct choice *choice,
                        const struct source *source, const struct model_file *file)
 {
-    char text[DATA_TEXT_MAX];
+    char text[DESCRIPTION_MAX];
     const char *remark = "";
     if (is_trained_on(file, source))
         remark = ", as trained on";

@@ -485,7 +485,9 @@ static enum status go(struct replaying *r, struct error *error)
 {
     const struct rerun_listener listener = {r, take_segment, take_score};
     uint64_t until = r->options->until > 0 ? r->options->until : UINT64_MAX;
-    const char *data = is_given(r, "data") ? r->options->data : r->job.data;
+    char data[DATA_TEXT_MAX];
+    snprintf(data, sizeof data, "%s", is_given(r, "data") ? r->options->data : r->job.data);
+    data_text_join(data, r->job.data);
     struct source_options source;
     enum status status =
         source_options_for(&source, r->options, r->options->path, r->job.model, data, error);

@@ -81,7 +81,7 @@ static void gradient(void *context)
 {
     struct work *work = context;
     struct score score = {0};
-    model_gradient(work->model, work->parameters, work->dataset->train.images,
+    model_gradient(work->model, work->parameters, work->dataset->train.inputs,
                    work->dataset->train.labels, work->leaf, work->gradient, &score);
 }
 
@@ -89,7 +89,7 @@ static void evaluate(void *context)
 {
     struct work *work = context;
     struct score score = {0};
-    model_evaluate(work->model, work->parameters, work->dataset->test.images,
+    model_evaluate(work->model, work->parameters, work->dataset->test.inputs,
                    work->dataset->test.labels, EVALUATED, &score);
 }
 
@@ -119,8 +119,7 @@ static struct work make_work(const struct dataset *dataset, const struct preset 
                              uint32_t leaf)
 {
     struct error error;
-    struct model_input input = {dataset->height, dataset->width, dataset->channels,
-                                dataset->classes};
+    struct model_input input = dataset_model_input(dataset);
     struct work work = {.dataset = dataset, .preset = preset, .leaf = leaf};
     if (model_create(&work.model, preset->name, input, leaf, &error) != STATUS_OK) {
         fprintf(stderr, "%s\n", error.text);
@@ -152,7 +151,8 @@ static float *train(const struct dataset *dataset)
     for (uint64_t step = 0; step < TRAINING_STEPS; step++) {
         struct score score = {0};
         uint64_t first = step * TRAINING_BATCH;
-        model_gradient(work.model, parameters, dataset->train.images + first * image,
+        model_gradient(work.model, parameters,
+                       (const uint8_t *)dataset->train.inputs + first * image,
                        dataset->train.labels + first, TRAINING_BATCH, work.gradient, &score);
         adam->apply(&(struct optimizer_update){.settings = &adam->defaults,
                                                .t = step + 1,
@@ -205,7 +205,8 @@ static double state_d(const struct work *work)
     for (uint32_t i = 0; i < 4; i++)
         kernels[i] = work->parameters + offset_of(work, i);
     for (uint32_t i = 0; i < work->leaf; i++) {
-        kernels_bytes_to_unit(work->dataset->train.images + i * sizeof image / sizeof *image,
+        kernels_bytes_to_unit((const uint8_t *)work->dataset->train.inputs +
+                                  i * sizeof image / sizeof *image,
                               sizeof image / sizeof *image, image);
         convolve_and_pool(image, 28, 1, kernels[0], kernels[1], 32, first);
         convolve_and_pool(first, 13, 32, kernels[2], kernels[3], 64, second);

@@ -35,12 +35,13 @@ static void compute(struct model *model, struct model_input input, uint32_t leaf
     uint64_t elements = model_elements(model);
     uint64_t pixels = (uint64_t)input.height * input.width * input.channels;
     float *parameters = floats(elements), *gradient = floats(elements);
-    uint8_t *images = malloc(leaf * pixels), labels[LEAF_MAX];
+    uint8_t *images = malloc(leaf * pixels);
+    union label labels[LEAF_MAX];
     fuzz_must(images != NULL, "there is memory for images");
     for (uint64_t i = 0; i < leaf * pixels; i++)
         images[i] = (uint8_t)(i * 37);
     for (uint32_t i = 0; i < leaf; i++)
-        labels[i] = (uint8_t)(i % input.classes);
+        labels[i].class = i % input.classes;
     struct score score = {0};
     model_gradient(model, parameters, images, labels, leaf, gradient, &score);
     model_evaluate(model, parameters, images, labels, leaf, &score);
@@ -81,7 +82,7 @@ static bool is_small(const struct model *model)
 void fuzz_one(const uint8_t *data, size_t size)
 {
     struct fuzz_input bytes = {data, size};
-    struct model_input input;
+    struct model_input input = {0};
     input.height = (uint32_t)fuzz_take(&bytes, 1) % (SIDE_MAX + 1);
     input.width = (uint32_t)fuzz_take(&bytes, 1) % (SIDE_MAX + 1);
     input.channels = (uint32_t)fuzz_take(&bytes, 1) % (CHANNELS_MAX + 1);

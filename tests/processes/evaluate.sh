@@ -105,7 +105,7 @@ score moved "$work/folder-run" --data "$work/moved" >"$work/score"
 says moved "as trained on" # Another name, the same data.
 silent moved
 mv "$work/moved" "$work/images"
-printf '\4' | dd of="$work/images/t10k-labels-idx1-ubyte" bs=1 seek=9 conv=notrunc status=none
+printf '\2' | dd of="$work/images/t10k-labels-idx1-ubyte" bs=1 seek=9 conv=notrunc status=none
 score changed "$work/folder-run" >"$work/score"
 says changed "warning: $work/images has changed since the model was trained on it"
 ok "data are known by what is in them"

@@ -54,8 +54,9 @@ struct layers {
     struct model *model;
     const char *text;
     uint32_t batch_max;
-    uint8_t *images, *labels; /* Of a leaf, batch_max. */
-    uint64_t *offsets;        /* Of variables. */
+    uint8_t *inputs; /* Of a leaf, batch_max. */
+    union label *labels;
+    uint64_t *offsets; /* Of variables. */
     uint32_t variable_count;
     struct syncopate *s;
     struct faults faults;
@@ -154,23 +155,17 @@ static void read_faults(struct layers *l, int argc, char **argv)
 
 /* --- what it computes -------------------------------------------------------------------------- */
 
-static size_t image_bytes(const struct layers *l)
-{
-    return (size_t)l->dataset.height * l->dataset.width * l->dataset.channels;
-}
-
 /* For leaves of so many; the bits do not depend on it. */
 static void make_model(struct layers *l, uint32_t batch_max)
 {
-    const struct dataset *d = &l->dataset;
     struct error error;
-    struct model_input input = {d->height, d->width, d->channels, d->classes};
+    struct model_input input = dataset_model_input(&l->dataset);
     model_destroy(&l->model);
     must(model_create(&l->model, l->text, input, batch_max, &error) == STATUS_OK, error.text);
     l->batch_max = batch_max;
-    l->images = realloc(l->images, batch_max * image_bytes(l));
-    l->labels = realloc(l->labels, batch_max);
-    must(l->images != NULL && l->labels != NULL, "out of memory");
+    l->inputs = realloc(l->inputs, batch_max * dataset_input_bytes(&l->dataset));
+    l->labels = realloc(l->labels, batch_max * sizeof *l->labels);
+    must(l->inputs != NULL && l->labels != NULL, "out of memory");
 }
 
 static void declare(struct layers *l)
@@ -222,12 +217,14 @@ static void gradient(struct layers *l, const struct syncopate_work *work, struct
     if (count > l->batch_max)
         make_model(l, count);
     for (uint32_t i = 0; i < count; i++) {
-        memcpy(l->images + i * image_bytes(l),
-               l->dataset.train.images + work->examples[i] * image_bytes(l), image_bytes(l));
+        memcpy(l->inputs + i * dataset_input_bytes(&l->dataset),
+               (const uint8_t *)l->dataset.train.inputs +
+                   work->examples[i] * dataset_input_bytes(&l->dataset),
+               dataset_input_bytes(&l->dataset));
         l->labels[i] = l->dataset.train.labels[work->examples[i]];
     }
     fault(l);
-    model_gradient_ready(l->model, syncopate_parameters(l->s, 0), l->images, l->labels, count,
+    model_gradient_ready(l->model, syncopate_parameters(l->s, 0), l->inputs, l->labels, count,
                          syncopate_gradient(l->s, 0), score, &ready);
     spoil(l, syncopate_gradient(l->s, 0));
 }
@@ -240,8 +237,9 @@ static void answer(struct layers *l, const struct syncopate_work *work)
         gradient(l, work, &score);
     if (work->kind == SYNCOPATE_SCORE)
         model_evaluate(l->model, syncopate_parameters(l->s, 0),
-                       test->images + work->first * image_bytes(l), test->labels + work->first,
-                       work->count, &score);
+                       (const uint8_t *)test->inputs +
+                           work->first * dataset_input_bytes(&l->dataset),
+                       test->labels + work->first, work->count, &score);
     /* Whole units, which a double holds. */
     syncopate_done(l->s, score.not_finite > 0 ? NAN : (double)score.loss * SCORE_LOSS_UNIT,
                    score.correct);
@@ -281,7 +279,7 @@ int main(int argc, char **argv)
     syncopate_close(&l.s);
     model_destroy(&l.model);
     dataset_close(&l.dataset);
-    free(l.images);
+    free(l.inputs);
     free(l.labels);
     free(l.offsets);
     return failed ? 1 : 0;

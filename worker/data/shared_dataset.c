@@ -1,4 +1,4 @@
-/* shared_dataset.c - a page that says what is there, then images and labels of both sets. Seals are
+/* shared_dataset.c - a page that says what is there, then inputs and labels of both sets. Seals are
  * the memory's state, so that there is no moment at which it says that it is whole and is not:
  *
  *     none               empty, or being written by the process that has the lock on it
@@ -21,7 +21,7 @@
 #include "common/base/clock.h"
 
 #define SEALED       (F_SEAL_SEAL | F_SEAL_SHRINK | F_SEAL_GROW | F_SEAL_WRITE)
-#define HEADER_BYTES 4096    /* So that images begin on a page. */
+#define HEADER_BYTES 4096    /* So that inputs begin on a page. */
 #define LOOK_NS      2000000 /* Between two looks at whether another worker has read. */
 
 /* The same process image wrote it, or one that was started beside this one. */
@@ -39,15 +39,28 @@ int shared_dataset_create(void)
 
 /* --- written --------------------------------------------------------------------------------- */
 
-static uint64_t image_bytes(const struct dataset *dataset, const struct examples *examples)
+static uint64_t input_bytes(const struct dataset *dataset, const struct examples *examples)
 {
-    return examples->count * dataset->height * dataset->width * dataset->channels;
+    return examples->count * dataset_input_bytes(dataset);
+}
+
+static uint64_t label_bytes(const struct dataset *dataset, const struct examples *examples)
+{
+    return examples->count * dataset->labels_each * sizeof *examples->labels;
+}
+
+/* Labels and floats lie at multiples of their size: bytes are filled up. */
+static uint64_t padding(uint64_t bytes)
+{
+    return (sizeof(float) - bytes % sizeof(float)) % sizeof(float);
 }
 
 static uint64_t bytes_of(const struct dataset *dataset)
 {
-    return HEADER_BYTES + image_bytes(dataset, &dataset->train) + dataset->train.count +
-           image_bytes(dataset, &dataset->test) + dataset->test.count;
+    uint64_t train = input_bytes(dataset, &dataset->train),
+             test = input_bytes(dataset, &dataset->test);
+    return HEADER_BYTES + train + padding(train) + label_bytes(dataset, &dataset->train) + test +
+           padding(test) + label_bytes(dataset, &dataset->test);
 }
 
 /* Append; false: there is no room. */
@@ -70,8 +83,10 @@ static bool append(int file, uint64_t *at, const void *bytes, uint64_t count)
 static bool append_examples(int file, uint64_t *at, const struct dataset *dataset,
                             const struct examples *examples)
 {
-    return append(file, at, examples->images, image_bytes(dataset, examples)) &&
-           append(file, at, examples->labels, examples->count);
+    static const uint8_t zeros[sizeof(float)];
+    uint64_t bytes = input_bytes(dataset, examples);
+    return append(file, at, examples->inputs, bytes) && append(file, at, zeros, padding(bytes)) &&
+           append(file, at, examples->labels, label_bytes(dataset, examples));
 }
 
 static bool write_all(int file, const struct dataset *dataset, uint64_t seed)
@@ -102,9 +117,10 @@ static void publish(int file, const struct dataset *dataset, uint64_t seed)
 
 static void take_examples(struct examples *examples, const struct dataset *dataset, uint8_t **at)
 {
-    examples->images = *at;
-    examples->labels = *at + image_bytes(dataset, examples);
-    *at = examples->labels + examples->count;
+    uint64_t bytes = input_bytes(dataset, examples);
+    examples->inputs = *at;
+    examples->labels = (union label *)(void *)(*at + bytes + padding(bytes));
+    *at += bytes + padding(bytes) + label_bytes(dataset, examples);
 }
 
 /* False: what is there is not what is asked for, or cannot be had. */

@@ -1,9 +1,8 @@
-/* loss.c - the softmax of one example at a time, with exponents moved below zero; loss, gradient
- * and score in one pass. */
+/* loss.c - one example at a time: its softmax, with exponents moved below zero, or its squared errors;
+ * loss, gradient and score in one pass. */
 
 #include "worker/model/loss.h"
 
-#include <assert.h>
 #include <math.h>
 #include <stddef.h>
 
@@ -31,10 +30,10 @@ static void score_add(struct score *score, double loss, bool correct)
 }
 
 /* One example. Exponents are moved so that the largest becomes 0: nothing overflows. */
-static void loss_one(const float *logits, uint32_t label, uint32_t classes, float *gradient,
-                     struct score *score)
+static void loss_one(const float *logits, uint32_t label, uint32_t classes, double *exponentials,
+                     float *gradient, struct score *score)
 {
-    double exponentials[LOSS_CLASSES_MAX], sum = 0;
+    double sum = 0;
     uint32_t largest = largest_of(logits, classes);
     double shift = logits[largest];
     kernels_exponentials(logits, classes, shift, exponentials);
@@ -45,12 +44,26 @@ static void loss_one(const float *logits, uint32_t label, uint32_t classes, floa
         gradient[c] = (float)(exponentials[c] / sum - (c == label ? 1.0 : 0.0));
 }
 
-void loss_softmax(const float *logits, const uint8_t *labels, uint32_t count, uint32_t classes,
+void loss_softmax(const float *logits, const union label *labels, uint32_t count, uint32_t classes,
+                  double *scratch, float *gradient, struct score *score)
+{
+    for (uint32_t i = 0; i < count; i++, logits += classes) {
+        loss_one(logits, labels[i].class, classes, scratch, gradient, score);
+        gradient = gradient != NULL ? gradient + classes : NULL;
+    }
+}
+
+void loss_squares(const float *outputs, const union label *targets, uint32_t count, uint32_t each,
                   float *gradient, struct score *score)
 {
-    assert(classes <= LOSS_CLASSES_MAX);
-    for (uint32_t i = 0; i < count; i++, logits += classes) {
-        loss_one(logits, labels[i], classes, gradient, score);
-        gradient = gradient != NULL ? gradient + classes : NULL;
+    for (uint32_t i = 0; i < count; i++) {
+        double sum = 0;
+        for (uint32_t k = 0; k < each; k++, outputs++, targets++) {
+            double off = (double)*outputs - (double)targets->target;
+            sum += off * off;
+            if (gradient != NULL)
+                *gradient++ = (float)(2 * off / each);
+        }
+        score_add(score, sum / each, false);
     }
 }

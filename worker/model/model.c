@@ -15,6 +15,7 @@
 #include "worker/model/loss.h"
 
 #define MODEL_LAYERS_MAX 64
+#define PRESET_MAX       128 /* Characters of a preset's layer list. */
 
 /* Examples in one piece of an evaluation. A constant, so that a score does not depend on
  * batch_max; large enough that reading the weights is paid for by many examples, small enough that
@@ -36,12 +37,13 @@ static const struct layer_kind *const kinds[] = {
 };
 #define KIND_COUNT (sizeof kinds / sizeof kinds[0])
 
+/* An output for each class follows. */
 static const struct preset {
     const char *name, *text;
 } presets[] = {
-    {"cnn", "conv 32x3 relu, pool 2, conv 64x3 relu, pool 2, flatten, dense 64 relu, dense 10"},
-    {"mlp", "flatten, dense 128 relu, dense 10"},
-    {"softmax", "flatten, dense 10"},
+    {"cnn", "conv 32x3 relu, pool 2, conv 64x3 relu, pool 2, flatten, dense 64 relu, dense"},
+    {"mlp", "flatten, dense 128 relu, dense"},
+    {"softmax", "flatten, dense"},
 };
 
 struct model {
@@ -63,15 +65,19 @@ struct model {
     float *outputs[MODEL_LAYERS_MAX]; /* [C][layer's out]; NULL where it is the input itself. */
     float *gradients[2];              /* [batch_max][largest activation] */
     float *scratch;                   /* [largest scratch of a layer] */
+    double *exponentials;             /* [classes] of one example. */
 };
 
 /* --- reading a layer list ------------------------------------------------------------------ */
 
-static const char *preset_expand(const char *text)
+static const char *preset_expand(const char *text, uint32_t classes, char expanded[PRESET_MAX])
 {
-    for (size_t i = 0; i < sizeof presets / sizeof presets[0]; i++)
-        if (spelling_same(text, presets[i].name))
-            return presets[i].text;
+    for (size_t i = 0; i < sizeof presets / sizeof presets[0]; i++) {
+        if (spelling_same(text, presets[i].name)) {
+            snprintf(expanded, PRESET_MAX, "%s %u", presets[i].text, classes);
+            return expanded;
+        }
+    }
     return text;
 }
 
@@ -221,7 +227,8 @@ static enum status layers_read(struct model *model, const char *text, struct err
         return error_set(error, STATUS_INVALID, "the layer list is longer than %d characters",
                          MODEL_TEXT_MAX - 1);
     }
-    const char *at = preset_expand(text);
+    char expanded[PRESET_MAX];
+    const char *at = preset_expand(text, model->input.classes, expanded);
     for (uint32_t number = 1;; number++) {
         const char *end = at + strcspn(at, ",;");
         enum status status = item_read(model, number, at, end, error);
@@ -242,9 +249,9 @@ static enum status input_check(struct model_input input, uint32_t batch_max, str
         return error_set(error, STATUS_INVALID, "images of %ux%ux%u are not supported",
                          input.height, input.width, input.channels);
     }
-    if (input.classes == 0 || input.classes > 256) {
-        return error_set(error, STATUS_INVALID, "%u classes are not supported (1 to 256)",
-                         input.classes);
+    if (input.classes == 0 || input.classes > MODEL_CLASSES_MAX) {
+        return error_set(error, STATUS_INVALID, "%u classes are not supported (1 to %d)",
+                         input.classes, MODEL_CLASSES_MAX);
     }
     if (batch_max == 0 || batch_max > BATCH_MAX) {
         return error_set(error, STATUS_INVALID, "leaves of %u examples are not supported (1 to %d)",
@@ -253,7 +260,7 @@ static enum status input_check(struct model_input input, uint32_t batch_max, str
     return STATUS_OK;
 }
 
-static enum status output_check(const struct model *model, struct error *error)
+static enum status output_check(struct model *model, struct error *error)
 {
     struct shape out = model_shape(model);
     uint32_t classes = model->input.classes;
@@ -264,12 +271,12 @@ static enum status output_check(const struct model *model, struct error *error)
             "dense %u', an output for each class",
             out.height, out.width, out.channels, classes);
     }
-    if (out.channels != classes) {
+    bool fits = model->input.real ? out.channels == classes : out.channels >= classes;
+    if (!fits)
         return error_set(error, STATUS_INVALID,
-                         "the last layer has %u outputs for %u classes: end the list with 'dense "
-                         "%u'",
-                         out.channels, classes, classes);
-    }
+                         "the last layer has %u outputs for %u %s: end the list with 'dense %u'",
+                         out.channels, classes, model->input.real ? "targets" : "classes", classes);
+    model->input.classes = out.channels; /* The data may lack some. */
     if (model->variable_count == 0)
         return error_set(error, STATUS_INVALID, "the model has no variables to train");
     return STATUS_OK;
@@ -353,8 +360,10 @@ static enum status memory_take(struct model *model)
     model->gradients[0] = floats_new(model->batch_max * largest);
     model->gradients[1] = floats_new(model->batch_max * largest);
     model->scratch = floats_new(scratch);
+    model->exponentials = malloc(model->input.classes * sizeof *model->exponentials);
     return model->input_floats != NULL && model->gradients[0] != NULL &&
-                   model->gradients[1] != NULL && model->scratch != NULL
+                   model->gradients[1] != NULL && model->scratch != NULL &&
+                   model->exponentials != NULL
                ? STATUS_OK
                : STATUS_MEMORY;
 }
@@ -403,6 +412,7 @@ void model_destroy(struct model **pointer)
     free(model->gradients[0]);
     free(model->gradients[1]);
     free(model->scratch);
+    free(model->exponentials);
     free(model);
 }
 
@@ -433,10 +443,13 @@ static const float *layer_input(const struct model *model, uint32_t i)
     return model->input_floats;
 }
 
-static void take_images(struct model *model, const uint8_t *images, uint32_t count)
+static void take_inputs(struct model *model, const void *inputs, uint32_t count)
 {
     uint64_t input = shape_elements(model->layers[0]->in);
-    kernels_bytes_to_unit(images, count * input, model->input_floats);
+    if (model->input.floats)
+        memcpy(model->input_floats, inputs, count * input * sizeof(float));
+    else
+        kernels_bytes_to_unit(inputs, count * input, model->input_floats);
     model->begun = count;
     model->next_layer = 0;
 }
@@ -477,10 +490,10 @@ static uint64_t layer_end(const struct model *model, uint32_t i)
     return model->elements;
 }
 
-void model_begin(struct model *model, const uint8_t *images, uint32_t count)
+void model_begin(struct model *model, const void *inputs, uint32_t count)
 {
     assert(count > 0 && count <= model->batch_max);
-    take_images(model, images, count);
+    take_inputs(model, inputs, count);
 }
 
 uint64_t model_go_on(struct model *model, const float *parameters, uint64_t end)
@@ -546,8 +559,18 @@ static void gradient_clear(const struct model *model, float *gradient)
     memset(gradient + done, 0, (model->elements - done) * sizeof *gradient);
 }
 
-void model_gradient_ready(struct model *model, const float *parameters, const uint8_t *images,
-                          const uint8_t *labels, uint32_t count, float *gradient,
+static void score_outputs(struct model *model, const float *outputs, const union label *labels,
+                          uint32_t count, float *gradient, struct score *score)
+{
+    uint32_t classes = model->input.classes;
+    if (model->input.real)
+        loss_squares(outputs, labels, count, classes, gradient, score);
+    else
+        loss_softmax(outputs, labels, count, classes, model->exponentials, gradient, score);
+}
+
+void model_gradient_ready(struct model *model, const float *parameters, const void *inputs,
+                          const union label *labels, uint32_t count, float *gradient,
                           struct score *score, const struct ready *ready)
 {
     assert(count <= model->batch_max);
@@ -556,29 +579,31 @@ void model_gradient_ready(struct model *model, const float *parameters, const ui
         return;
     }
     gradient_clear(model, gradient);
-    assert(images != NULL || model->begun == count);
-    if (images != NULL)
-        take_images(model, images, count);
-    const float *logits = forward(model, parameters, true);
-    loss_softmax(logits, labels, count, model->input.classes, model->gradients[0], score);
+    assert(inputs != NULL || model->begun == count);
+    if (inputs != NULL)
+        take_inputs(model, inputs, count);
+    const float *outputs = forward(model, parameters, true);
+    score_outputs(model, outputs, labels, count, model->gradients[0], score);
     backward(model, parameters, count, gradient, ready);
 }
 
-void model_gradient(struct model *model, const float *parameters, const uint8_t *images,
-                    const uint8_t *labels, uint32_t count, float *gradient, struct score *score)
+void model_gradient(struct model *model, const float *parameters, const void *inputs,
+                    const union label *labels, uint32_t count, float *gradient, struct score *score)
 {
-    model_gradient_ready(model, parameters, images, labels, count, gradient, score, NULL);
+    model_gradient_ready(model, parameters, inputs, labels, count, gradient, score, NULL);
 }
 
-void model_evaluate(struct model *model, const float *parameters, const uint8_t *images,
-                    const uint8_t *labels, uint64_t count, struct score *score)
+void model_evaluate(struct model *model, const float *parameters, const void *inputs,
+                    const union label *labels, uint64_t count, struct score *score)
 {
-    uint64_t input = shape_elements(model->layers[0]->in);
+    uint64_t bytes =
+        shape_elements(model->layers[0]->in) * (model->input.floats ? sizeof(float) : 1);
+    uint32_t each = model->input.real ? model->input.classes : 1;
     for (uint64_t first = 0; first < count; first += EVALUATION_COUNT) {
         uint64_t left = count - first;
         uint32_t piece = (uint32_t)(left < EVALUATION_COUNT ? left : EVALUATION_COUNT);
-        take_images(model, images + first * input, piece);
-        const float *logits = forward(model, parameters, false);
-        loss_softmax(logits, labels + first, piece, model->input.classes, NULL, score);
+        take_inputs(model, (const char *)inputs + first * bytes, piece);
+        const float *outputs = forward(model, parameters, false);
+        score_outputs(model, outputs, labels + first * each, piece, NULL, score);
     }
 }

@@ -18,15 +18,16 @@ static struct score gradient_of(struct model *model, float *parameters, float *g
 {
     struct random_sequence sequence;
     struct score score = {0};
-    uint8_t images[PROBE_LEAF * PROBE_SIDE * PROBE_SIDE], labels[PROBE_LEAF];
+    uint8_t images[PROBE_LEAF * PROBE_SIDE * PROBE_SIDE];
+    union label labels[PROBE_LEAF];
     uint64_t count = model_elements(model);
     random_sequence_init(&sequence, 1, RANDOM_STREAM_PROBE, 0);
     for (uint64_t i = 0; i < count; i++)
         parameters[i] = 0.2f * (random_unit_float(random_next(&sequence)) - 0.5f);
     for (size_t i = 0; i < sizeof images; i++)
         images[i] = (uint8_t)random_next(&sequence);
-    for (size_t i = 0; i < sizeof labels; i++)
-        labels[i] = (uint8_t)random_below(&sequence, 10);
+    for (size_t i = 0; i < PROBE_LEAF; i++)
+        labels[i].class = random_below(&sequence, 10);
     model_gradient(model, parameters, images, labels, PROBE_LEAF, gradient, &score);
     return score;
 }
@@ -34,7 +35,8 @@ static struct score gradient_of(struct model *model, float *parameters, float *g
 enum status probe_gradient(uint8_t digest[DIGEST_BYTES], struct error *error)
 {
     struct model *model;
-    struct model_input input = {PROBE_SIDE, PROBE_SIDE, 1, 10};
+    struct model_input input = {
+        .height = PROBE_SIDE, .width = PROBE_SIDE, .channels = 1, .classes = 10};
     enum status status = model_create(&model, PROBE_MODEL, input, PROBE_LEAF, error);
     if (status != STATUS_OK)
         return status;

@@ -1,4 +1,4 @@
-/* source_layers.c - gathers the images of a leaf and lets the model compute. */
+/* source_layers.c - gathers the inputs of a leaf and lets the model compute. */
 
 #include "worker/source/source_layers.h"
 
@@ -19,9 +19,9 @@ struct layers {
     char text[MODEL_TEXT_MAX]; /* The layer list, as it was given. */
     struct dataset dataset;
     struct model *model;
-    size_t image_bytes;
-    uint8_t *images; /* [leaf_max][image_bytes] of one leaf. */
-    uint8_t *labels; /* [leaf_max] */
+    size_t input_bytes;
+    uint8_t *inputs;     /* [leaf_max][input_bytes] of one leaf. */
+    union label *labels; /* [leaf_max][labels_each] */
 };
 
 static struct layers *layers_of(struct source *source)
@@ -35,16 +35,23 @@ static enum status prepare(struct source *source, uint32_t leaf_max, double loss
     struct layers *l = layers_of(source);
     const struct dataset *data = &l->dataset;
     (void)loss_unit; /* Their losses always have the default. */
-    struct model_input input = {data->height, data->width, data->channels, data->classes};
-    enum status status = model_create(&l->model, l->text, input, leaf_max, error);
+    struct model_input input = dataset_model_input(data);
+    struct error why = {0};
+    enum status status = model_create(&l->model, l->text, input, leaf_max, &why);
+    bool vectors = data->height * data->width == 1;
+    if (vectors && strstr(why.text, "does not fit a 1x1 input") != NULL)
+        return error_set(error, status,
+                         "the inputs are vectors of %u numbers, not images: give mlp, softmax or a "
+                         "list of flatten and dense layers",
+                         data->channels);
     if (status != STATUS_OK)
-        return status;
+        return error_set(error, status, "%s", why.text);
     source->model = model_text(l->model);
     source->variables = model_variables(l->model, &source->variable_count);
     source->elements = model_elements(l->model);
-    l->images = malloc(leaf_max * l->image_bytes);
-    l->labels = malloc(leaf_max);
-    if (l->images == NULL || l->labels == NULL)
+    l->inputs = malloc(leaf_max * l->input_bytes);
+    l->labels = malloc(leaf_max * data->labels_each * sizeof *l->labels);
+    if (l->inputs == NULL || l->labels == NULL)
         return error_set(error, STATUS_MEMORY, "out of memory");
     return STATUS_OK;
 }
@@ -52,10 +59,13 @@ static enum status prepare(struct source *source, uint32_t leaf_max, double loss
 static void take_leaf(struct layers *l, const struct source_leaf *leaf)
 {
     const struct examples *train = &l->dataset.train;
+    const uint8_t *inputs = train->inputs;
+    uint32_t each = l->dataset.labels_each;
     for (uint32_t i = 0; i < leaf->count; i++) {
-        memcpy(l->images + i * l->image_bytes, train->images + leaf->examples[i] * l->image_bytes,
-               l->image_bytes);
-        l->labels[i] = train->labels[leaf->examples[i]];
+        memcpy(l->inputs + i * l->input_bytes, inputs + leaf->examples[i] * l->input_bytes,
+               l->input_bytes);
+        for (uint32_t k = 0; k < each; k++)
+            l->labels[i * each + k] = train->labels[(uint64_t)leaf->examples[i] * each + k];
     }
 }
 
@@ -67,7 +77,7 @@ static enum status gradient(struct source *source, const float *parameters,
     (void)error;
     if (!leaf->begun)
         take_leaf(l, leaf);
-    model_gradient_ready(l->model, parameters, leaf->begun ? NULL : l->images, l->labels,
+    model_gradient_ready(l->model, parameters, leaf->begun ? NULL : l->inputs, l->labels,
                          leaf->count, gradient, score, ready);
     return STATUS_OK;
 }
@@ -78,8 +88,8 @@ static enum status score(struct source *source, const float *parameters, uint64_
     struct layers *l = layers_of(source);
     const struct examples *test = &l->dataset.test;
     (void)error;
-    model_evaluate(l->model, parameters, test->images + first * l->image_bytes,
-                   test->labels + first, count, score);
+    model_evaluate(l->model, parameters, (const uint8_t *)test->inputs + first * l->input_bytes,
+                   test->labels + first * l->dataset.labels_each, count, score);
     return STATUS_OK;
 }
 
@@ -93,7 +103,7 @@ static void begin(struct source *source, const struct source_leaf *leaf)
 {
     struct layers *l = layers_of(source);
     take_leaf(l, leaf);
-    model_begin(l->model, l->images, leaf->count);
+    model_begin(l->model, l->inputs, leaf->count);
 }
 
 static uint64_t go_on(struct source *source, const float *parameters, uint64_t end)
@@ -106,7 +116,7 @@ static void close_layers(struct source *source)
     struct layers *l = layers_of(source);
     model_destroy(&l->model);
     dataset_close(&l->dataset);
-    free(l->images);
+    free(l->inputs);
     free(l->labels);
     free(l);
 }
@@ -147,14 +157,15 @@ enum status source_layers_open(struct source **source, const struct source_optio
         return status;
     }
     const struct dataset *data = &l->dataset;
-    l->image_bytes = (size_t)data->height * data->width * data->channels;
+    l->input_bytes = dataset_input_bytes(data);
     snprintf(l->text, sizeof l->text, "%s", options->model);
     l->source = (struct source){
         .kind = &layers,
         .examples = data->train.count,
         .test_examples = data->test.count,
-        .classes = data->classes,
-        .data_bytes = (data->train.count + data->test.count) * l->image_bytes,
+        .scores = data->real ? SCORES_LOSS : SCORES_ACCURACY,
+        .classes = data->real ? 0 : data->classes,
+        .data_bytes = (data->train.count + data->test.count) * l->input_bytes,
     };
     snprintf(l->source.data, sizeof l->source.data, "%s", data->name);
     memcpy(l->source.digest, data->digest, DIGEST_BYTES);

@@ -18,6 +18,7 @@
 #include "deploy/compare/plan_file.h"
 #include "tests/fuzz/fuzz.h"
 #include "tests/fuzz/lib/samples.h"
+#include "tests/lib/made_data.h"
 #include "tests/lib/records/sample_record.h"
 #include "tests/lib/specimens.h"
 #include "tests/lib/traces/made_trace.h"
@@ -223,16 +224,28 @@ static void make_model_file(const struct job *job)
 
 /* --- data ---------------------------------------------------------------------------------- */
 
-static void make_idx(void)
+/* An archive with one array, stored or deflated. */
+static void make_archive(const char *name, bool deflated)
+{
+    static const uint8_t kind = 1;
+    uint8_t array[200], archive[600];
+    size_t count = made_npy(array, "<f4", "(2, 3)", "abcdefghijklmnopqrstuvwx", 24);
+    const struct made_member member = {"x_train.npy", array, count, deflated};
+    size_t bytes = made_zip(archive, &member, 1, deflated);
+    const struct disk_piece pieces[] = {{&kind, 1}, {archive, bytes}};
+    write_pieces("array", name, pieces, 2);
+}
+
+static void make_arrays(void)
 {
     static const uint8_t images[] = {0, 0, 8, 3, 0, 0, 0, 2, 0, 0, 0, 2,  0,  0,
                                      0, 3, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12};
     static const uint8_t labels[] = {0, 0, 8, 1, 0, 0, 0, 5, 0, 1, 2, 3, 4};
-    static const uint8_t three = 3, one = 1;
-    const struct disk_piece plain[] = {{&three, 1}, {images, sizeof images}};
-    const struct disk_piece few[] = {{&one, 1}, {labels, sizeof labels}};
-    write_pieces("idx", "images", plain, 2);
-    write_pieces("idx", "labels", few, 2);
+    static const uint8_t alone = 0;
+    const struct disk_piece plain[] = {{&alone, 1}, {images, sizeof images}};
+    const struct disk_piece few[] = {{&alone, 1}, {labels, sizeof labels}};
+    write_pieces("array", "images", plain, 2);
+    write_pieces("array", "labels", few, 2);
 
     uint8_t packed[256];
     z_stream stream = {.next_in = (Bytef *)(uintptr_t)images,
@@ -242,8 +255,14 @@ static void make_idx(void)
     bool done = deflateInit2(&stream, 9, Z_DEFLATED, 15 + 16, 8, Z_DEFAULT_STRATEGY) == Z_OK &&
                 deflate(&stream, Z_FINISH) == Z_STREAM_END;
     fuzz_must(done && deflateEnd(&stream) == Z_OK, "images can be packed");
-    const struct disk_piece compressed[] = {{&three, 1}, {packed, stream.total_out}};
-    write_pieces("idx", "packed", compressed, 2);
+    const struct disk_piece compressed[] = {{&alone, 1}, {packed, stream.total_out}};
+    write_pieces("array", "packed", compressed, 2);
+    make_archive("stored", false);
+    make_archive("deflated", true);
+    uint8_t npy[200];
+    const struct disk_piece alone_npy[] = {
+        {&alone, 1}, {npy, made_npy(npy, "<i2", "(2, 3)", "abcdefghijkl", 12)}};
+    write_pieces("array", "npy", alone_npy, 2);
 }
 
 static void make_model(const char *name, uint8_t side, const char *text)
@@ -638,7 +657,7 @@ int main(int argc, char **argv)
     make_checkpoint("parts", &sgd, 2);
     make_checkpoint("adam", &adam, 2);
     make_model_file(&sgd);
-    make_idx();
+    make_arrays();
     make_models();
     make_command_lines();
     make_certificates();

@@ -71,10 +71,11 @@ static void check_sound(const struct dataset *dataset, const char *data, uint64_
     ck_assert_uint_eq(dataset->train.count, own.train.count);
     ck_assert_uint_eq(dataset->test.count, own.test.count);
     ck_assert_mem_eq(dataset->digest, own.digest, DIGEST_BYTES);
-    ck_assert_mem_eq(dataset->train.images, own.train.images, own.train.count * 784);
-    ck_assert_mem_eq(dataset->train.labels, own.train.labels, own.train.count);
-    ck_assert_mem_eq(dataset->test.images, own.test.images, own.test.count * 784);
-    ck_assert_mem_eq(dataset->test.labels, own.test.labels, own.test.count);
+    ck_assert_mem_eq(dataset->train.inputs, own.train.inputs, own.train.count * 784);
+    ck_assert_mem_eq(dataset->train.labels, own.train.labels,
+                     own.train.count * sizeof(union label));
+    ck_assert_mem_eq(dataset->test.inputs, own.test.inputs, own.test.count * 784);
+    ck_assert_mem_eq(dataset->test.labels, own.test.labels, own.test.count * sizeof(union label));
     dataset_close(&own);
 }
 
@@ -89,7 +90,7 @@ TEST_PLAIN(whoever_comes_later_finds_what_the_first_has_read)
     dataset_close(&first);
     check_sound(&second, DATA, 1);
     dataset_close(&second);
-    ck_assert_ptr_null(second.train.images);
+    ck_assert_ptr_null(second.train.inputs);
 }
 
 TEST_PLAIN(many_that_come_at_once_have_the_same)
@@ -144,7 +145,7 @@ TEST_PLAIN(data_that_are_not_there_are_an_error_and_the_next_may_try)
     ck_assert_int_eq(shared_dataset_open(&dataset, memory, "/nowhere/data", 1, LONG, &error),
                      STATUS_NOT_FOUND);
     ck_assert_ptr_nonnull(strstr(error.text, "/nowhere/data"));
-    ck_assert_ptr_null(dataset.train.images);
+    ck_assert_ptr_null(dataset.train.inputs);
     dataset = opened(DATA, 1, LONG);
     ck_assert_ptr_nonnull(dataset.shared);
     dataset_close(&dataset);

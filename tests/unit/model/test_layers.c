@@ -170,28 +170,32 @@ static const struct {
     uint32_t examples;
 } networks[] = {
     /* Dense alone, with and without ReLU; odd numbers of inputs and outputs. */
-    {"flatten, dense 4", {3, 5, 1, 4}, 3},
-    {"flatten, dense 17 relu, dense 9 relu, dense 3", {4, 4, 2, 3}, 5},
-    {"flatten, dense 64 relu, dense 3 relu", {4, 4, 1, 3}, 8},
+    {"flatten, dense 4", {3, 5, 1, 4, false, false}, 3},
+    {"flatten, dense 17 relu, dense 9 relu, dense 3", {4, 4, 2, 3, false, false}, 5},
+    {"flatten, dense 64 relu, dense 3 relu", {4, 4, 1, 3, false, false}, 8},
     /* Convolutions: 1x1 and 5x5 kernels, several channels, odd sizes, as wide as the image. */
-    {"conv 5x1 relu, flatten, dense 3", {5, 7, 3, 3}, 4},
-    {"conv 16x5 relu, flatten, dense 3", {9, 8, 2, 3}, 3},
-    {"conv 32x3, flatten, dense 4", {7, 7, 1, 4}, 2},
-    {"conv 7x5 relu, flatten, dense 4", {6, 5, 3, 4}, 2},
-    {"conv 48x3 relu, flatten, dense 8", {3, 3, 2, 8}, 3},
-    {"conv 6x3, flatten", {3, 3, 2, 6}, 3},
+    {"conv 5x1 relu, flatten, dense 3", {5, 7, 3, 3, false, false}, 4},
+    {"conv 16x5 relu, flatten, dense 3", {9, 8, 2, 3, false, false}, 3},
+    {"conv 32x3, flatten, dense 4", {7, 7, 1, 4, false, false}, 2},
+    {"conv 7x5 relu, flatten, dense 4", {6, 5, 3, 4, false, false}, 2},
+    {"conv 48x3 relu, flatten, dense 8", {3, 3, 2, 8, false, false}, 3},
+    {"conv 6x3, flatten", {3, 3, 2, 6, false, false}, 3},
     /* Two in a row: the input gradient of a convolution. */
-    {"conv 6x3 relu, conv 16x3 relu, flatten, dense 3", {9, 10, 2, 3}, 3},
-    {"conv 32x2 relu, conv 5x4, flatten, dense 3", {8, 7, 1, 3}, 2},
-    {"conv 16x1 relu, conv 64x5 relu, flatten, dense 3", {7, 7, 3, 3}, 2},
+    {"conv 6x3 relu, conv 16x3 relu, flatten, dense 3", {9, 10, 2, 3, false, false}, 3},
+    {"conv 32x2 relu, conv 5x4, flatten, dense 3", {8, 7, 1, 3, false, false}, 2},
+    {"conv 16x1 relu, conv 64x5 relu, flatten, dense 3", {7, 7, 3, 3, false, false}, 2},
     /* Pools: absorbed by a convolution, first, twice, odd rows dropped, windows of 1, 2 and 3. */
-    {"conv 16x3 relu, pool 2, flatten, dense 3", {9, 8, 2, 3}, 3},
-    {"conv 5x3, pool 3, flatten, dense 3", {9, 9, 2, 3}, 3},
-    {"pool 2, conv 4x2 relu, flatten, dense 3", {7, 9, 3, 3}, 3},
-    {"conv 4x2 relu, pool 1, flatten, dense 3", {7, 8, 2, 3}, 2},
-    {"conv 8x3 relu, pool 2, pool 2, flatten, dense 3", {13, 12, 1, 3}, 2},
-    {"conv 32x3 relu, pool 2, conv 64x3 relu, pool 2, flatten, dense 3", {15, 16, 1, 3}, 2},
-    {"conv 3x4 relu, pool 3, conv 16x2 relu, pool 1, flatten, dense 3", {17, 13, 2, 3}, 2},
+    {"conv 16x3 relu, pool 2, flatten, dense 3", {9, 8, 2, 3, false, false}, 3},
+    {"conv 5x3, pool 3, flatten, dense 3", {9, 9, 2, 3, false, false}, 3},
+    {"pool 2, conv 4x2 relu, flatten, dense 3", {7, 9, 3, 3, false, false}, 3},
+    {"conv 4x2 relu, pool 1, flatten, dense 3", {7, 8, 2, 3, false, false}, 2},
+    {"conv 8x3 relu, pool 2, pool 2, flatten, dense 3", {13, 12, 1, 3, false, false}, 2},
+    {"conv 32x3 relu, pool 2, conv 64x3 relu, pool 2, flatten, dense 3",
+     {15, 16, 1, 3, false, false},
+     2},
+    {"conv 3x4 relu, pool 3, conv 16x2 relu, pool 1, flatten, dense 3",
+     {17, 13, 2, 3, false, false},
+     2},
 };
 
 struct comparison {
@@ -201,7 +205,7 @@ struct comparison {
     float *parameters, *gradient;
     double *exact; /* The parameters in double precision. */
     uint8_t *images;
-    uint8_t labels[EXAMPLES_MAX];
+    union label labels[EXAMPLES_MAX];
 };
 
 static double comparison_loss(const struct comparison *c)
@@ -210,7 +214,8 @@ static double comparison_loss(const struct comparison *c)
     uint64_t pixels = (uint64_t)input->height * input->width * input->channels;
     double loss = 0;
     for (uint32_t i = 0; i < c->naive.examples; i++)
-        loss += naive_loss(&c->naive, c->exact, c->offsets, c->images + i * pixels, c->labels[i]);
+        loss +=
+            naive_loss(&c->naive, c->exact, c->offsets, c->images + i * pixels, c->labels[i].class);
     return loss;
 }
 
@@ -244,7 +249,7 @@ static void comparison_init(struct comparison *c, int number)
     for (uint64_t i = 0; i < pixels; i++)
         c->images[i] = (uint8_t)random_next(&sequence);
     for (uint32_t i = 0; i < naive->examples && i < EXAMPLES_MAX; i++)
-        c->labels[i] = (uint8_t)random_below(&sequence, naive->input.classes);
+        c->labels[i].class = random_below(&sequence, naive->input.classes);
 }
 
 static void comparison_free(struct comparison *c)

@@ -22,7 +22,8 @@ struct work {
     struct model_input input;
     uint32_t count;
     float *parameters, *gradient; /* [model_elements] */
-    uint8_t *images, *labels;     /* [count] */
+    uint8_t *images;              /* [count] */
+    union label *labels;          /* [count] */
 };
 
 static uint32_t scramble(uint32_t index, uint32_t salt)
@@ -64,12 +65,12 @@ static void work_init(struct work *work, const char *text, struct model_input in
     work->parameters = malloc(model_elements(work->model) * sizeof(float));
     work->gradient = malloc(model_elements(work->model) * sizeof(float));
     work->images = malloc(pixels);
-    work->labels = malloc(count);
+    work->labels = malloc(count * sizeof *work->labels);
     fill_parameters(work->model, work->parameters);
     for (uint64_t i = 0; i < pixels; i++)
         work->images[i] = (uint8_t)(scramble((uint32_t)i, 777) >> 24);
     for (uint32_t i = 0; i < count; i++)
-        work->labels[i] = (uint8_t)((7 * i + 3) % input.classes);
+        work->labels[i].class = (7 * i + 3) % input.classes;
 }
 
 static void work_free(struct work *work)
@@ -85,7 +86,7 @@ static void work_free(struct work *work)
 #define TEST(name, ...)                                                                            \
     SUITE_TEST(name, struct work, work, work_init(work, __VA_ARGS__), work_free(work))
 
-static const struct model_input mnist = {28, 28, 1, 10};
+static const struct model_input mnist = {28, 28, 1, 10, false, false};
 
 /* --- against PyTorch ----------------------------------------------------------------------- */
 
@@ -112,8 +113,8 @@ static void compare_variable(const struct reference_variable *reference,
 
 static void compare_network(const struct reference_network *reference)
 {
-    struct model_input input = {reference->height, reference->width, reference->channels,
-                                reference->classes};
+    struct model_input input = {
+        reference->height, reference->width, reference->channels, reference->classes, false, false};
     struct work work;
     struct score score = {0};
     work_init(&work, reference->text, input, reference->examples, reference->examples);
@@ -157,7 +158,7 @@ static void work_digest(struct work *work, uint8_t digest[HASH_BYTES])
 
 TEST_PLAIN(batch_max_does_not_change_a_gradients_bits)
 {
-    static const uint32_t limits[] = {5, 16, 33, 100};
+    static const uint32_t limits[] = {5, 16, 33, 100, false, false};
     uint8_t first[HASH_BYTES], digest[HASH_BYTES];
     for (int i = 0; i < 4; i++) {
         struct work work;
@@ -242,7 +243,7 @@ TEST_PLAIN(where_arrays_lie_does_not_change_a_gradients_bits)
 {
     static const char *const texts[] = {"cnn", "mlp", "softmax",
                                         "conv 5x3 relu, pool 3, flatten, dense 7 relu, dense 10"};
-    static const uint32_t counts[] = {1, 2, 5, 16};
+    static const uint32_t counts[] = {1, 2, 5, 16, false, false};
     struct work work;
     uint8_t first[HASH_BYTES], digest[HASH_BYTES];
     for (int t = 0; t < 4; t++) {
@@ -428,8 +429,8 @@ static const struct {
     {"conv 8x3, dense 10",
      "layer 2 'dense 10': dense needs a flat input, and its input is 26x26x8"},
     {"flatten, dense ten", "layer 2 'dense ten': write 'dense N'"},
-    {"flatten, dense 11",
-     "the last layer has 11 outputs for 10 classes: end the list with 'dense 10'"},
+    {"flatten, dense 9",
+     "the last layer has 9 outputs for 10 classes: end the list with 'dense 10'"},
     {"conv 8x3",
      "the last layer's output is 26x26x8, not flat: end the list with 'flatten, dense 10'"},
     {"conv 10x28", "not flat"},
@@ -468,15 +469,78 @@ TEST_PLAIN(a_list_without_end_is_refused)
     ck_assert_ptr_nonnull(strstr(error.text, "longer than 1023 characters"));
 }
 
+/* --- floats, targets, classes ------------------------------------------------------------------ */
+
+TEST_PLAIN(floats_that_are_bytes_by_255_give_the_bits_of_bytes)
+{
+    struct model_input input = {4, 4, 2, 3, false, false};
+    struct work bytes, floats;
+    struct score a = {0}, b = {0};
+    float *unit = malloc(6 * 32 * sizeof *unit);
+    work_init(&bytes, "conv 4x3 relu, flatten, dense 3", input, 6, 6);
+    input.floats = true;
+    work_init(&floats, "conv 4x3 relu, flatten, dense 3", input, 6, 6);
+    kernels_bytes_to_unit(bytes.images, 6 * 32, unit);
+    model_gradient(bytes.model, bytes.parameters, bytes.images, bytes.labels, 6, bytes.gradient,
+                   &a);
+    model_gradient(floats.model, bytes.parameters, unit, bytes.labels, 6, floats.gradient, &b);
+    ck_assert_mem_eq(bytes.gradient, floats.gradient, model_elements(bytes.model) * sizeof(float));
+    ck_assert_mem_eq(&a, &b, sizeof a);
+    model_evaluate(floats.model, bytes.parameters, unit, bytes.labels, 6, &b);
+    ck_assert_int_eq(b.loss, 2 * a.loss);
+    work_free(&bytes);
+    work_free(&floats);
+    free(unit);
+}
+
+/* One input x, two targets: outputs w x + b. */
+TEST_PLAIN(the_squared_error_has_its_loss_and_gradient)
+{
+    struct model_input input = {1, 1, 1, 2, true, true};
+    struct model *model;
+    struct score score = {0};
+    static const float x[] = {2, -1};
+    static const union label targets[] = {
+        {.target = 1}, {.target = 0}, {.target = 3}, {.target = 0}};
+    static float parameters[32], gradient[32]; /* w at 0, b at 16. */
+    parameters[0] = 1;
+    parameters[17] = .5f;
+    ck_assert_int_eq(model_create(&model, "softmax", input, 2, NULL), STATUS_OK);
+    ck_assert_str_eq(model_text(model), "flatten, dense 2");
+    model_gradient(model, parameters, x, targets, 2, gradient, &score);
+    /* Outputs (2, .5) and (-1, .5): off by (1, .5) and (-4, .5). */
+    ck_assert_int_eq(score.loss, (int64_t)((1 + .25 + 16 + .25) / 2 / SCORE_LOSS_UNIT));
+    ck_assert_uint_eq(score.correct * 100 + score.examples, 2);
+    ck_assert_float_eq(gradient[0], 2 * 1 - -4);
+    ck_assert_float_eq(gradient[1], 2 * .5f - .5f);
+    ck_assert_float_eq(gradient[16], 1 - 4);
+    ck_assert_float_eq(gradient[17], .5f + .5f);
+    model_destroy(&model);
+}
+
+TEST_PLAIN(presets_follow_the_classes_and_a_list_may_have_more)
+{
+    struct model_input input = {28, 28, 1, 26, false, false};
+    struct model *model;
+    ck_assert_int_eq(model_create(&model, "mlp", input, 2, NULL), STATUS_OK);
+    ck_assert_str_eq(model_text(model), "flatten, dense 128 relu, dense 26");
+    model_destroy(&model);
+    ck_assert_int_eq(model_create(&model, "flatten, dense 30", input, 2, NULL), STATUS_OK);
+    model_destroy(&model);
+    input.classes = 65536;
+    ck_assert_int_eq(model_create(&model, "softmax", input, 2, NULL), STATUS_OK);
+    model_destroy(&model);
+}
+
 TEST_PLAIN(impossible_inputs_are_refused)
 {
     static const struct model_input inputs[] = {
-        {0, 28, 1, 10},
-        {28, 28, 0, 10},
-        {28, 28, 1, 0},
-        {28, 28, 1, 257},
-        {1u << 31, 1u << 31, 4, 10},
-        {65536, 65536, 65536, 10},
+        {0, 28, 1, 10, false, false},
+        {28, 28, 0, 10, false, false},
+        {28, 28, 1, 0, false, false},
+        {28, 28, 1, 65537, false, false},
+        {1u << 31, 1u << 31, 4, 10, false, false},
+        {65536, 65536, 65536, 10, false, false},
     };
     struct model *model;
     struct error error = {0};

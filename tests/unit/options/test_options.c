@@ -429,7 +429,6 @@ TEST_PLAIN(what_other_programs_call_an_option_is_answered_with_its_name)
         {"--threads 1", "--workers"},
         {"--gpu", "there is no GPU support"},
         {"--clip 1", "there is no gradient clipping"},
-        {"--loss mse", "the loss is softmax cross-entropy"},
         {"--latency 1ms", "it is --network, which is not an option of this program (of syncopate "
                           "compare, syncopate simulate)"},
         {"--rank 1", "it is --task-index, which is not an option of this program (of "

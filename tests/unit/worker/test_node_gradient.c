@@ -162,7 +162,7 @@ static bool leaf_has(const struct dataset *dataset, uint64_t step, uint32_t leaf
     uint64_t first = batch.first + (uint64_t)leaf * job.micro_batch;
     const uint32_t *places = order_places(&gradient.order, batch.epoch, first, count);
     for (uint32_t i = 0; i < count; i++)
-        if (dataset->train.labels[places[i]] == label)
+        if (dataset->train.labels[places[i]].class == label)
             return true;
     return false;
 }

@@ -85,7 +85,7 @@ TEST_PLAIN(data_that_cannot_be_read_are_another)
 {
     expect(OPTIONS(WORD("--data=/nowhere/data")), EXIT_CANNOT_OPEN,
            "--data: no data in /nowhere/data: No such file or directory; "
-           "give fashion-mnist, synthetic, synthetic:N or a folder of IDX files");
+           "give fashion-mnist, synthetic, synthetic:N, a folder of IDX files, FILE.npz");
     expect(OPTIONS(WORD("--data=/etc")), EXIT_CANNOT_OPEN, "train-images-idx3-ubyte.gz in /etc");
 }
 
