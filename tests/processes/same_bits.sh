@@ -43,6 +43,7 @@ accumulated-one|async, `--accumulate 1`|the serial run|one worker
 accumulated-struck|async, `--accumulate 3`|its `replay`|kills
 program-spread|sync, all-reduce, `--program`|`--ps 0`, one process, with `--model`|1 to 5 workers, 1 to 3 servers, none, colocated, tcp, `--overlap`, in virtual time, and its `evaluate`
 program-one|async, ssp, `--accumulate 3`, `--program`|the serial run with `--model`|one worker
+program-further|sync, `--program`|`--ps 0`, one process, with `--model`|finished, and trained further with other workers and servers, or none
 program-replay|async, ssp, sync+backup:1, `--program`|its `replay`|4 workers, 2 servers
 program-struck|sync, `--program`|`--ps 0`, one process, with `--model`|kills, of programs as well
 END
@@ -186,7 +187,7 @@ sync_moved()
 }
 sync_further()
 {
-    local name=sync-further epochs workers servers part=0
+    local name=${1:-sync-further} epochs workers servers part=0
     serial sync-fourth "${sync[@]}" --epochs 4
     for how in "1 3 2" "2 1 0" "3 2 1" "4 4 3"; do
         read -r epochs workers servers <<<"$how"
@@ -418,6 +419,12 @@ program_one()
     done
     makes program-sums --mode async "${async[@]}" --epochs 2 --workers 1 --ps 2 --accumulate 3
     as program-sums "$bits_sums"
+}
+program_further()
+{
+    serial sync-fourth "${sync[@]}" --epochs 4
+    local job=("${asked[@]}" "$program")
+    sync_further program-further
 }
 program_replay()
 {
