@@ -444,7 +444,7 @@ FUZZLIB   := $(addprefix $(BUILD)/,tests/fuzz/lib/input.o tests/fuzz/lib/samples
     $(call objects,deploy/cluster) $(call objects,deploy/trace) $(call objects,deploy/place) \
     $(patsubst %,$(BUILD)/deploy/compare/%.o,axes named_configs plan plan_file settings) \
     $(patsubst %,$(BUILD)/deploy/hosts/%.o,host_list host_report placement) \
-    $(patsubst %,$(BUILD)/worker/data/%.o,array idx npy packed zip_directory) $(filter $(BUILD)/worker/model/% $(BUILD)/worker/program/%,$(WORKER)) \
+    $(filter $(addprefix $(BUILD)/worker/,data/% model/% program/% source/%),$(WORKER)) \
     $(call checked,$(patsubst %,$(BUILD)/worker/client/%.o,announcements deferred_push exchange exchange_check bandwidth_share replica version_skew \
         scoring session session_check)) \
     $(filter $(BUILD)/worker/mode/%,$(WORKER)) \

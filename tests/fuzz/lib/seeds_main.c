@@ -22,6 +22,7 @@
 #include "tests/lib/records/sample_record.h"
 #include "tests/lib/specimens.h"
 #include "tests/lib/traces/made_trace.h"
+#include "worker/source/program_message.h"
 
 static const char *corpus;
 
@@ -484,6 +485,40 @@ static void make_asker(void)
     write_seed("asker", "refused", &talk, offsetof(__typeof__(talk), layout));
 }
 
+/* --- a program ----------------------------------------------------------------------------- */
+
+static size_t add_message(uint8_t *talk, size_t at, uint16_t kind, uint64_t serial,
+                          const void *body, size_t bytes)
+{
+    const struct program_header header = {(uint32_t)bytes, kind, 0, serial};
+    memcpy(talk + at, &header, sizeof header);
+    memcpy(talk + at + sizeof header, body, bytes);
+    return at + sizeof header + bytes;
+}
+
+static void make_program(void)
+{
+    static const char declares[] =
+        "{\"name\":\"p\",\"variables\":[{\"name\":\"w\",\"shape\":[5,4]},{\"name\":\"b\",\"shape\":"
+        "[3],"
+        "\"initializer\":\"glorot_uniform\",\"fan_in\":2,\"fan_out\":3}],\"examples\":9,"
+        "\"test_examples\":5,\"score_piece\":2,\"scores\":\"loss\",\"data\":\"d\",\"fingerprint\":"
+        "\"f\","
+        "\"options\":{\"optimizer\":\"adam\",\"micro-batch\":8}}";
+    static const struct program_done done = {2.5, 4}, nothing = {0, 0};
+    uint8_t talk[1024] = {1, 2, 3, 4, 5, 6, 7, 8};
+    size_t at = add_message(talk, 8, PROGRAM_DECLARE, 0, declares, sizeof declares - 1);
+    write_seed("program", "declares", talk, at);
+    size_t fails = add_message(talk, at, PROGRAM_FAIL, 1, "no memory", 9);
+    write_seed("program", "fails", talk, fails);
+    at = add_message(talk, at, PROGRAM_DONE, 1, &nothing, sizeof nothing);
+    for (uint64_t first = 45; first > 0; first -= 15)
+        at = add_message(talk, at, PROGRAM_PART, 2, &first, sizeof first);
+    for (uint64_t serial = 2; serial <= 4; serial++)
+        at = add_message(talk, at, PROGRAM_DONE, serial, &done, sizeof done);
+    write_seed("program", "answers", talk, at);
+}
+
 /* --- a server ------------------------------------------------------------------------------ */
 
 struct script {
@@ -667,6 +702,7 @@ int main(int argc, char **argv)
     make_places();
     make_rings();
     make_asker();
+    make_program();
     make_server("sync", false);
     make_server("async", true);
     make_server_killed("sync-killed", false);
