@@ -153,6 +153,7 @@ struct options {
     const char *on_worker_loss; /* ps: "continue", "wait" or "fail". */
     uint32_t max_bad_gradients; /* ps: not finite, in async; more end the job. */
     uint32_t max_restarts;      /* run, compare: of each process. */
+    uint64_t check_leaves;      /* A program computes a leaf of so many steps twice; 0: never. */
 
     /* Files. */
     const char *out, *restore;
@@ -294,8 +295,11 @@ double options_slow_factor(const char *slow, uint32_t worker);
 /* What --compute, --slow, --straggle and --pause are for one worker. */
 struct compute_time options_compute_time(const struct options *options, uint32_t worker);
 
+#define STREAM_STEPS 1000
+
 /* The part of a job that options decide (everything but variables, data, counts of examples and the
- * canonical model text); needs examples for epochs. Servers come from ps_hosts; without it there
+ * canonical model text); needs examples for epochs. Without examples they are a stream: its epochs have
+ * STREAM_STEPS steps. Servers come from ps_hosts; without it there
  * are none. Workers are counted by worker_hosts, when set, else by `workers`. What the mode does
  * not use (locking and worker_batch in sync mode) is left out, so that compare can call this once a
  * mode. The caller frees job in any case. */

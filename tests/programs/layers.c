@@ -7,8 +7,12 @@
  *     --fail N                       says that it cannot go on
  *     --nan N                        an element is none from this leaf on
  *     --random N                     from this leaf on no gradient is like another
+ *     --gaps N, --writes N           from this leaf on it writes between variables, and into a parameter
+ *     --close N                      at leaf N it closes its socket, and lives on
  *     --say WHAT N                   before the answer it says WHAT of `wrongs` below
  *     --declare TEXT                 what it declares
+ *     --name TEXT                    its name, and that of its data
+ *     --stream SEED, --loss 1        declares a stream, and loss alone for its scores
  *     --once FILE                    what comes first of all this only, and only in the process that makes FILE */
 
 #include <fcntl.h>
@@ -44,9 +48,10 @@ static const struct wrong {
 };
 
 struct faults {
-    uint64_t hang, end, kill, fail, nan, random, say; /* UINT64_MAX: never. */
+    uint64_t hang, end, kill, fail, nan, random, gaps, writes, close, say; /* UINT64_MAX: never. */
     const struct wrong *wrong;
-    const char *declare, *once;
+    const char *declare, *once, *name;
+    uint64_t stream, loss;
 };
 
 struct layers {
@@ -89,7 +94,10 @@ static bool is_due(const struct faults *f, bool now)
 static void fault(struct layers *l)
 {
     const struct faults *f = &l->faults;
-    if (is_due(f, l->leaves == f->hang))
+    bool closes = is_due(f, l->leaves == f->close);
+    if (closes)
+        shutdown(l->socket, SHUT_RDWR);
+    if (closes || is_due(f, l->leaves == f->hang))
         for (;;)
             pause();
     if (is_due(f, l->leaves == f->end))
@@ -114,6 +122,12 @@ static void spoil(const struct layers *l, float *gradient)
         gradient[0] = NAN;
     if (is_due(&l->faults, l->leaves >= l->faults.random))
         gradient[0] += (float)(clock_now_ns() % 1000003) * 1e-6f;
+    if (l->leaves >= l->faults.writes)
+        syncopate_parameters(l->s, 0)[1] += 1;
+    const struct variable *variables = model_variables(l->model, &(uint32_t){0});
+    for (uint32_t i = 0; l->leaves >= l->faults.gaps && i < l->variable_count; i++)
+        if (variable_elements(&variables[i]) < variable_room(variable_elements(&variables[i])))
+            gradient[l->offsets[i] + variable_elements(&variables[i])] = NAN;
 }
 
 static const struct wrong *wrong_named(const char *name)
@@ -128,7 +142,10 @@ static const struct wrong *wrong_named(const char *name)
 static void read_faults(struct layers *l, int argc, char **argv)
 {
     struct faults *f = &l->faults;
-    f->hang = f->end = f->kill = f->fail = f->nan = f->random = f->say = UINT64_MAX;
+    memset(f, 0xff, sizeof *f);
+    f->declare = f->once = f->name = NULL;
+    f->wrong = NULL;
+    f->loss = 0;
     for (int i = 4; i + 1 < argc; i += 2) {
         const char *name = argv[i], *value = argv[i + 1];
         uint64_t number = strtoull(value, NULL, 10);
@@ -137,6 +154,8 @@ static void read_faults(struct layers *l, int argc, char **argv)
             f->say = strtoull(argv[++i + 1], NULL, 10);
         } else if (strcmp(name, "--declare") == 0) {
             f->declare = value;
+        } else if (strcmp(name, "--name") == 0) {
+            f->name = value;
         } else if (strcmp(name, "--once") == 0) {
             f->once = value;
         } else {
@@ -146,6 +165,11 @@ static void read_faults(struct layers *l, int argc, char **argv)
                               : strcmp(name, "--fail") == 0   ? &f->fail
                               : strcmp(name, "--nan") == 0    ? &f->nan
                               : strcmp(name, "--random") == 0 ? &f->random
+                              : strcmp(name, "--gaps") == 0   ? &f->gaps
+                              : strcmp(name, "--writes") == 0 ? &f->writes
+                              : strcmp(name, "--close") == 0  ? &f->close
+                              : strcmp(name, "--stream") == 0 ? &f->stream
+                              : strcmp(name, "--loss") == 0   ? &f->loss
                                                               : NULL;
             must(fault != NULL, "no such fault");
             *fault = number;
@@ -168,6 +192,11 @@ static void make_model(struct layers *l, uint32_t batch_max)
     must(l->inputs != NULL && l->labels != NULL, "out of memory");
 }
 
+static bool is_stream(const struct layers *l)
+{
+    return l->faults.stream != UINT64_MAX;
+}
+
 static void declare(struct layers *l)
 {
     const struct variable *variables = model_variables(l->model, &l->variable_count);
@@ -186,17 +215,21 @@ static void declare(struct layers *l)
             .fan_out = variables[i].fan_out};
         memcpy(declared[i].shape, variables[i].shape, sizeof variables[i].shape);
     }
-    snprintf(name, sizeof name, "layers: %.100s", l->text);
+    const char *given = l->faults.name;
+    snprintf(name, sizeof name, "%s%.100s",
+             given != NULL ? "" : "layers: ", given != NULL ? given : l->text);
     for (unsigned i = 0; i < DIGEST_BYTES; i++)
         snprintf(digest + 2 * i, 3, "%02x", l->dataset.digest[i]);
-    const struct syncopate_declaration declaration = {.name = name,
-                                                      .variables = declared,
-                                                      .variable_count = l->variable_count,
-                                                      .examples = l->dataset.train.count,
-                                                      .test_examples = l->dataset.test.count,
-                                                      .score_piece = 32,
-                                                      .data = l->dataset.name,
-                                                      .data_digest = digest};
+    const struct syncopate_declaration declaration = {
+        .name = name,
+        .variables = declared,
+        .variable_count = l->variable_count,
+        .examples = is_stream(l) ? 0 : l->dataset.train.count,
+        .test_examples = l->dataset.test.count,
+        .only_loss = l->faults.loss > 0,
+        .score_piece = 32,
+        .data = given != NULL ? given : l->dataset.name,
+        .data_digest = digest};
     must(syncopate_open(&l->s, &declaration, why, sizeof why) == 0, why);
     free(declared);
 }
@@ -217,11 +250,12 @@ static void gradient(struct layers *l, const struct syncopate_work *work, struct
     if (count > l->batch_max)
         make_model(l, count);
     for (uint32_t i = 0; i < count; i++) {
+        uint64_t own = l->faults.stream + 1000 * work->batch + 100 * work->leaf + i;
+        uint64_t number = is_stream(l) ? own % l->dataset.train.count : work->examples[i];
         memcpy(l->inputs + i * dataset_input_bytes(&l->dataset),
-               (const uint8_t *)l->dataset.train.inputs +
-                   work->examples[i] * dataset_input_bytes(&l->dataset),
+               (const uint8_t *)l->dataset.train.inputs + number * dataset_input_bytes(&l->dataset),
                dataset_input_bytes(&l->dataset));
-        l->labels[i] = l->dataset.train.labels[work->examples[i]];
+        l->labels[i] = l->dataset.train.labels[number];
     }
     fault(l);
     model_gradient_ready(l->model, syncopate_parameters(l->s, 0), l->inputs, l->labels, count,

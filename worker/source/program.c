@@ -135,6 +135,15 @@ static enum outcome take_fail(struct program *p, uint32_t bytes, uint64_t deadli
     return BROKE;
 }
 
+/* It is gone, and cannot be asked: what it has said before its end. */
+static enum outcome hear_last(struct program *p, uint64_t deadline_ns)
+{
+    struct program_header header;
+    enum outcome outcome = receive(p, &header, sizeof header, deadline_ns);
+    bool fails = header.kind == PROGRAM_FAIL && header.bytes <= PROGRAM_TEXT_MAX;
+    return outcome == CAME && fails ? take_fail(p, header.bytes, deadline_ns) : ENDED;
+}
+
 /* --- start and restart ------------------------------------------------------------------------ */
 
 static uint64_t deadline_of(double seconds)
@@ -339,8 +348,10 @@ enum status program_share_memory(struct program *program, uint64_t elements, uin
         return error_set(error, STATUS_MEMORY, "no memory for a program: %s", strerror(errno));
     p->map = map;
     double seconds = p->options.start_seconds;
-    enum outcome outcome =
-        say(p, PROGRAM_LAYOUT, 0, 0, &p->layout, sizeof p->layout, deadline_of(seconds));
+    uint64_t deadline_ns = deadline_of(seconds);
+    enum outcome outcome = say(p, PROGRAM_LAYOUT, 0, 0, &p->layout, sizeof p->layout, deadline_ns);
+    if (outcome == ENDED)
+        outcome = hear_last(p, deadline_ns);
     return revive(p, outcome, seconds) ? STATUS_OK
                                        : error_set(error, p->fault.status, "%s", p->fault.text);
 }
@@ -408,6 +419,8 @@ static enum outcome ask(struct program *p, const struct program_question *questi
     p->serial++;
     enum outcome outcome =
         say(p, question->kind, flags, p->serial, question->body, question->bytes, deadline_ns);
+    if (outcome == ENDED)
+        return hear_last(p, deadline_ns);
     return outcome == CAME ? take_answer(p, question, done, deadline_ns) : outcome;
 }
 

@@ -126,10 +126,9 @@ static void forget(struct program_child *child)
 bool program_child_ended(struct program_child *child, int *code)
 {
     int status = 0;
-    pid_t group = child->pid;
+    kill(-child->pid, SIGKILL); /* What it has started, while its number is not given to another. */
     while (waitpid(child->pid, &status, 0) < 0 && errno == EINTR) {
     }
-    kill(-group, SIGKILL); /* What it has started. */
     forget(child);
     *code = WIFSIGNALED(status) ? WTERMSIG(status) : WEXITSTATUS(status);
     if (!WIFSIGNALED(status) && *code > SHELL_SIGNAL && *code < SHELL_SIGNAL + NSIG) {

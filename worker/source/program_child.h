@@ -25,7 +25,7 @@ struct program_child {
 enum status program_child_start(struct program_child *child, const char *command, int memory,
                                 unsigned task, struct error *error);
 
-/* Whether a signal ended it, itself or what the shell ran; else *code is its exit code. Waits for its end. */
+/* Of one that has ended: whether a signal ended it, itself or what the shell ran; else *code is its exit code. */
 bool program_child_ended(struct program_child *child, int *code);
 
 /* Whether it ends within so many seconds. */

@@ -20,6 +20,7 @@ enum status source_options_of(struct source_options *source, const struct option
         .model = options->model,
         .data = options->data,
         .seed = options->job.seed,
+        .check_leaves = options->check_leaves,
         .data_fd = (int)options->data_fd,
     };
     if (options->program != NULL && options->declares != NULL &&

@@ -31,6 +31,7 @@ struct source_options {
     struct program_options program; /* command NULL, socket 0: our layers. */
     const char *model, *data;       /* Of our layers. */
     uint64_t seed;
+    uint64_t check_leaves; /* A program computes one leaf of so many steps twice; 0: never. */
     int data_fd; /* Memory that the workers of this host share (shared_dataset.h); 0: none. */
     bool look;   /* Sizes and names only: data are not read. */
     const char *declares; /* To look at a program without starting it; NULL: it is started. */
@@ -40,7 +41,7 @@ struct source_options {
 struct source_leaf {
     uint64_t batch, epoch;
     uint32_t leaf, count;
-    const uint32_t *examples; /* [count] */
+    const uint32_t *examples; /* [count]; NULL: of a stream. */
     bool fresh;               /* The parameters may be others than at the question before. */
     bool begun;               /* begin and go_on were called for this leaf, and nothing after. */
 };
@@ -71,7 +72,8 @@ struct source {
     const struct source_kind *kind;
     char data[256];               /* The data's name. */
     uint8_t digest[DIGEST_BYTES]; /* Of the data; zeros when only looked at. */
-    uint64_t examples, test_examples;
+    uint64_t examples,
+        test_examples;    /* examples 0: a stream, whose examples its program chooses. */
     uint32_t score_piece; /* Test examples whose loss is rounded together; 0: each its own. */
     enum scores scores;
     uint32_t classes;             /* 0: not known. */

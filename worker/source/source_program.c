@@ -19,6 +19,7 @@ struct asked {
     struct program *program;             /* NULL: it is looked at, ... */
     struct program_declaration declared; /* ... by what it declared before. */
     uint64_t seed;
+    uint64_t check_leaves, batch, batches; /* batch: of the last leaf; so many until now. */
     uint32_t leaf_max;
     struct job unit;   /* With the unit of losses alone. */
     uint64_t *offsets; /* [variable_count] */
@@ -84,11 +85,12 @@ static void copy_from(struct coming *coming, uint64_t first)
     const struct asked *a = coming->asked;
     const struct source *source = &a->source;
     memcpy(coming->to + first, coming->from + first, (coming->done - first) * sizeof(float));
-    for (uint32_t i = source->variable_count;
-         i-- > 0 && a->offsets[i] + variable_elements(&source->variables[i]) > first;) {
-        uint64_t end = a->offsets[i] + variable_elements(&source->variables[i]);
-        uint64_t next = i + 1 < source->variable_count ? a->offsets[i + 1] : source->elements;
-        memset(coming->to + end, 0, (next - end) * sizeof(float));
+    uint64_t next = source->elements;
+    for (uint32_t i = source->variable_count; i-- > 0 && next > first; next = a->offsets[i]) {
+        uint64_t gap = a->offsets[i] + variable_elements(&source->variables[i]);
+        if (gap < first)
+            gap = first;
+        memset(coming->to + gap, 0, (next - gap) * sizeof(float));
     }
     coming->done = first;
 }
@@ -108,11 +110,11 @@ static uint64_t seed_of(const struct asked *a, const struct source_leaf *leaf)
     return (uint64_t)block[0] << 32 | block[1];
 }
 
-static enum status gradient(struct source *source, const float *parameters,
-                            const struct source_leaf *leaf, float *gradient, struct score *score,
-                            const struct ready *ready, struct error *error)
+static enum status ask_leaf(struct asked *a, const struct source_leaf *leaf, float *gradient,
+                            struct program_done *done, const struct ready *ready,
+                            struct error *error)
 {
-    struct asked *a = asked_of(source);
+    const struct source *source = &a->source;
     const struct program_compute compute = {leaf->batch, leaf->epoch, seed_of(a, leaf), leaf->leaf,
                                             leaf->count};
     struct coming coming = {program_gradient(a->program), gradient, source->elements, a, ready};
@@ -124,16 +126,81 @@ static enum status gradient(struct source *source, const float *parameters,
         .part = take_part,
         .context = &coming,
     };
-    struct program_done done;
-    if (leaf->fresh)
-        memcpy(program_parameters(a->program), parameters, source->elements * sizeof(float));
     memset(program_gradient(a->program), 0, source->elements * sizeof(float));
-    memcpy(program_examples(a->program), leaf->examples, leaf->count * sizeof *leaf->examples);
-    enum status status = program_ask(a->program, &question, &done, error);
+    enum status status = program_ask(a->program, &question, done, error);
+    if (status == STATUS_OK && gradient != NULL)
+        copy_from(&coming, 0);
+    return status;
+}
+
+/* The first variable with other bits in `other`, as "(name, 3 of 20 values)"; "" where all are the same. */
+static void find_others(const struct asked *a, const float *one, const float *other, char text[200])
+{
+    const struct source *source = &a->source;
+    text[0] = '\0';
+    for (uint32_t i = 0; i < source->variable_count && text[0] == '\0'; i++) {
+        uint64_t first = a->offsets[i], others = 0;
+        uint64_t elements = variable_elements(&source->variables[i]);
+        for (uint64_t e = first; e < first + elements; e++)
+            others += memcmp(&one[e], &other[e], sizeof *one) != 0;
+        if (others > 0)
+            snprintf(text, 200, "(%s, %" PRIu64 " of %" PRIu64 " values)",
+                     source->variables[i].name, others, elements);
+    }
+}
+
+/* The same leaf once more must have the same bits, and parameters be as they were written. */
+static enum status check_leaf(struct asked *a, const float *parameters,
+                              const struct source_leaf *leaf, const float *gradient,
+                              const struct program_done *done, struct error *error)
+{
+    char others[200];
+    struct program_done again;
+    enum status status = ask_leaf(a, leaf, NULL, &again, NULL, error);
     if (status != STATUS_OK)
         return status;
-    copy_from(&coming, 0);
-    return take_score(a, &done, leaf->count, score, error);
+    find_others(a, parameters, program_parameters(a->program), others);
+    if (others[0] != '\0')
+        return error_set(error, STATUS_PROGRAM,
+                         "leaf %" PRIu32 " of step %" PRIu64 ": the program has changed its "
+                         "parameters %s, which it must only read",
+                         leaf->leaf, leaf->batch, others);
+    find_others(a, gradient, program_gradient(a->program), others);
+    if (others[0] == '\0' && memcmp(&again, done, sizeof again) != 0)
+        snprintf(others, sizeof others, "(its score alone)");
+    if (others[0] == '\0')
+        return STATUS_OK;
+    return error_set(error, STATUS_PROGRAM,
+                     "leaf %" PRIu32 " of step %" PRIu64
+                     " came out differently the second time %s: "
+                     "the program is not deterministic",
+                     leaf->leaf, leaf->batch, others);
+}
+
+/* The first step's, and then one in so many steps. */
+static bool is_checked(struct asked *a, const struct source_leaf *leaf)
+{
+    if (a->check_leaves == 0 || !leaf->fresh || leaf->batch == a->batch)
+        return false;
+    a->batch = leaf->batch;
+    return a->batches++ % a->check_leaves == 0;
+}
+
+static enum status gradient(struct source *source, const float *parameters,
+                            const struct source_leaf *leaf, float *gradient, struct score *score,
+                            const struct ready *ready, struct error *error)
+{
+    struct asked *a = asked_of(source);
+    struct program_done done;
+    bool checked = is_checked(a, leaf);
+    if (leaf->fresh)
+        memcpy(program_parameters(a->program), parameters, source->elements * sizeof(float));
+    if (leaf->examples != NULL)
+        memcpy(program_examples(a->program), leaf->examples, leaf->count * sizeof *leaf->examples);
+    enum status status = ask_leaf(a, leaf, gradient, &done, checked ? NULL : ready, error);
+    if (status == STATUS_OK && checked)
+        status = check_leaf(a, parameters, leaf, gradient, &done, error);
+    return status == STATUS_OK ? take_score(a, &done, leaf->count, score, error) : status;
 }
 
 /* --- scores ----------------------------------------------------------------------------------- */
@@ -251,6 +318,8 @@ enum status source_program_open(struct source **source, const struct source_opti
     bool answers = a->program != NULL;
     const struct program_declaration *d = answers ? program_declares(a->program) : &a->declared;
     a->seed = options->seed;
+    a->check_leaves = options->check_leaves;
+    a->batch = UINT64_MAX;
     snprintf(a->model, sizeof a->model, SOURCE_PROGRAM_MODEL "%s", d->name);
     a->source = (struct source){
         .kind = &asked,
