@@ -17,7 +17,9 @@ enum status node_gradient_init(struct node_gradient *node_gradient, const struct
     memset(node_gradient, 0, sizeof *node_gradient);
     node_gradient->job = job;
     node_gradient->source = source;
-    enum status status = order_init(&node_gradient->order, job->seed, source->examples);
+    enum status status = STATUS_OK;
+    if (source->examples > 0)
+        status = order_init(&node_gradient->order, job->seed, source->examples);
     node_gradient->leaf_ns = calloc(job_leaves_max(job), sizeof *node_gradient->leaf_ns);
     if (status == STATUS_OK && node_gradient->leaf_ns != NULL)
         return STATUS_OK;
@@ -51,7 +53,9 @@ static struct source_leaf leaf_of(struct node_gradient *g, const struct step_sha
         .epoch = shape->batch.epoch,
         .leaf = leaf,
         .count = count,
-        .examples = order_places(&g->order, shape->batch.epoch, first, count),
+        .examples = g->source->examples > 0
+                        ? order_places(&g->order, shape->batch.epoch, first, count)
+                        : NULL,
     };
 }
 

@@ -68,7 +68,12 @@ static enum status deal(struct workload *workload, const struct options *options
 /* All that follows from options and the data's sizes. */
 static int declare(struct workload *workload, const struct options *options, struct error *error)
 {
-    enum status status = options_job(options, workload->source->examples, &workload->job, error);
+    const struct source *source = workload->source;
+    if (source->examples == 0 && !source->answers) {
+        error_set(error, STATUS_INVALID, "--data: the training set is empty");
+        return EXIT_USAGE;
+    }
+    enum status status = options_job(options, source->examples, &workload->job, error);
     if (status == STATUS_OK)
         status = prepare(workload, error);
     if (status == STATUS_OK)

@@ -56,14 +56,16 @@ static enum status job_schedule(struct job *job, double warmup_epochs, struct er
 static enum status job_work(const struct options *options, uint64_t examples, struct job *job,
                             struct error *error)
 {
-    if (examples == 0)
-        return error_set(error, STATUS_INVALID, "the training set is empty");
+    if (examples == 0 && job->steps == 0)
+        return error_set(
+            error, STATUS_INVALID,
+            "--steps: examples are a stream, which has no epochs: give a number of steps");
     bool alone = !job_mode(job)->steps; /* An update is of one worker. */
     job_forget_unused(job);
-    job->examples = examples;
     bool own = alone && options->worker_batch;
     job->batch = own ? options->worker_batch : options->global_batch;
-    if (job->batch > examples)
+    job->examples = examples > 0 ? examples : STREAM_STEPS * (uint64_t)job->batch;
+    if (job->batch > job->examples)
         return error_set(error, STATUS_INVALID,
                          "--%s-batch=%" PRIu32 ": an update cannot have more examples than there "
                          "are to train on, %" PRIu64,

@@ -81,6 +81,10 @@ static enum status open_source(struct rerun *rerun, const struct source_options 
         return error_set(error, STATUS_MISMATCH,
                          "--program is \"%.200s\", and the run's \"%.200s\"", source->model,
                          job->model);
+    if (source->examples == 0)
+        return error_set(error, STATUS_MISMATCH,
+                         "%.300s: its examples were a stream, which cannot be given again",
+                         rerun->recorded->files[0].name);
     if (memcmp(source->digest, job->data_digest, DIGEST_BYTES) != 0)
         return error_set(error, STATUS_MISMATCH, "%.200s differs from the run's training data%s",
                          source->data, source->answers ? "" : "; --data gives their path here");
