@@ -353,6 +353,11 @@ enum status job_check(const struct job *job, struct error *error)
     return check_servers(job, error);
 }
 
+bool job_asks_program(const struct job *job)
+{
+    return strncmp(job->model, JOB_MODEL_PROGRAM, sizeof JOB_MODEL_PROGRAM - 1) == 0;
+}
+
 bool job_has_read_data(const struct job *job)
 {
     static const uint8_t none[DIGEST_BYTES];

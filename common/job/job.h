@@ -170,6 +170,11 @@ void job_forget_unused(struct job *job);
 
 /* --- derived ------------------------------------------------------------------------------- */
 
+/* A job's model is this and the name that a program gives itself. Its command is in no file: a run's folder must not be
+ * able to start anything. */
+#define JOB_MODEL_PROGRAM "program: "
+bool job_asks_program(const struct job *job);
+
 /* Updates in one epoch: ceil(examples / batch). */
 uint64_t job_steps_per_epoch(const struct job *job);
 

@@ -106,7 +106,8 @@ static bool admit(struct coordinator *c, const struct packet *packet, uint64_t n
     bool replaces = false;
     /* Members that must have the same bits, now or in a replay, must compute alike. */
     bool exact = (job_mode(c->job)->exact || coordinator_records(c)) && !c->options.allow_mixed;
-    switch (membership_judge(&c->work.membership, packet, exact, now_us, &refusal, text)) {
+    const struct job *alike = exact ? c->job : NULL;
+    switch (membership_judge(&c->work.membership, packet, alike, now_us, &refusal, text)) {
     case ADMISSION_REPEAT:
         coordinator_hear(membership_place(&c->work.membership, &packet->message), packet, now_us,
                          outbox);

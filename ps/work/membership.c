@@ -137,7 +137,8 @@ static enum admission judge_claimant(struct member *holder, const struct message
 }
 
 enum admission membership_judge(struct membership *membership, const struct packet *join,
-                                bool exact, uint64_t now_us, enum refusal *refusal, char *text)
+                                const struct job *exact, uint64_t now_us, enum refusal *refusal,
+                                char *text)
 {
     const struct message *message = &join->message;
     const char *role = role_name(message->role);
@@ -165,13 +166,16 @@ enum admission membership_judge(struct membership *membership, const struct pack
         membership_has_key(place, join))
         return ADMISSION_REPEAT;
     const struct member *other =
-        exact ? other_arithmetic(members, count, message->index, &message->join) : NULL;
+        exact != NULL ? other_arithmetic(members, count, message->index, &message->join) : NULL;
     if (other != NULL) {
         *refusal = REFUSAL_PROBE;
+        bool asks = message->role == ROLE_WORKER && job_asks_program(exact);
         snprintf(text, MESSAGE_TEXT_MAX,
-                 "arithmetic on %s (%s) does not give the same bits as on %s (%s): give all the "
-                 "same --instructions, or servers --allow-mixed",
-                 message->join.host, message->join.arithmetic, other->host, other->arithmetic);
+                 "%s on %s (%s) does not give the same bits as on %s (%s): give all the "
+                 "same %s, or servers --allow-mixed",
+                 asks ? "the program" : "arithmetic", message->join.host, message->join.arithmetic,
+                 other->host, other->arithmetic,
+                 asks ? "versions, threads and data" : "--instructions");
         return ADMISSION_REFUSE;
     }
     if (place == NULL || !place->present)

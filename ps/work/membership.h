@@ -139,9 +139,11 @@ enum admission {
     ADMISSION_REFUSE,  /* With *refusal and the text. */
 };
 
-/* `exact`: its arithmetic must be that of the others of its role. text[MESSAGE_TEXT_MAX]. */
+/* `exact`: the job in which it must give the bits of the others of its role; NULL: it need not.
+ * text[MESSAGE_TEXT_MAX]. */
 enum admission membership_judge(struct membership *membership, const struct packet *join,
-                                bool exact, uint64_t now_us, enum refusal *refusal, char *text);
+                                const struct job *exact, uint64_t now_us, enum refusal *refusal,
+                                char *text);
 
 /* Give the sender of the JOIN its place, a new ticket and its proof. NULL without memory. */
 struct member *membership_take(struct membership *membership, const struct packet *join,

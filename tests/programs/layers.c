@@ -13,6 +13,7 @@
  *     --declare TEXT                 what it declares
  *     --name TEXT                    its name, and that of its data
  *     --stream SEED, --loss 1        declares a stream, and loss alone for its scores
+ *     --differs 1                    has another fingerprint
  *     --once FILE                    what comes first of all this only, and only in the process that makes FILE */
 
 #include <fcntl.h>
@@ -51,7 +52,7 @@ struct faults {
     uint64_t hang, end, kill, fail, nan, random, gaps, writes, close, say; /* UINT64_MAX: never. */
     const struct wrong *wrong;
     const char *declare, *once, *name;
-    uint64_t stream, loss;
+    uint64_t stream, loss, differs;
 };
 
 struct layers {
@@ -145,7 +146,7 @@ static void read_faults(struct layers *l, int argc, char **argv)
     memset(f, 0xff, sizeof *f);
     f->declare = f->once = f->name = NULL;
     f->wrong = NULL;
-    f->loss = 0;
+    f->loss = f->differs = 0;
     for (int i = 4; i + 1 < argc; i += 2) {
         const char *name = argv[i], *value = argv[i + 1];
         uint64_t number = strtoull(value, NULL, 10);
@@ -159,18 +160,19 @@ static void read_faults(struct layers *l, int argc, char **argv)
         } else if (strcmp(name, "--once") == 0) {
             f->once = value;
         } else {
-            uint64_t *fault = strcmp(name, "--hang") == 0     ? &f->hang
-                              : strcmp(name, "--exit") == 0   ? &f->end
-                              : strcmp(name, "--kill") == 0   ? &f->kill
-                              : strcmp(name, "--fail") == 0   ? &f->fail
-                              : strcmp(name, "--nan") == 0    ? &f->nan
-                              : strcmp(name, "--random") == 0 ? &f->random
-                              : strcmp(name, "--gaps") == 0   ? &f->gaps
-                              : strcmp(name, "--writes") == 0 ? &f->writes
-                              : strcmp(name, "--close") == 0  ? &f->close
-                              : strcmp(name, "--stream") == 0 ? &f->stream
-                              : strcmp(name, "--loss") == 0   ? &f->loss
-                                                              : NULL;
+            uint64_t *fault = strcmp(name, "--hang") == 0      ? &f->hang
+                              : strcmp(name, "--exit") == 0    ? &f->end
+                              : strcmp(name, "--kill") == 0    ? &f->kill
+                              : strcmp(name, "--fail") == 0    ? &f->fail
+                              : strcmp(name, "--nan") == 0     ? &f->nan
+                              : strcmp(name, "--random") == 0  ? &f->random
+                              : strcmp(name, "--gaps") == 0    ? &f->gaps
+                              : strcmp(name, "--writes") == 0  ? &f->writes
+                              : strcmp(name, "--close") == 0   ? &f->close
+                              : strcmp(name, "--stream") == 0  ? &f->stream
+                              : strcmp(name, "--loss") == 0    ? &f->loss
+                              : strcmp(name, "--differs") == 0 ? &f->differs
+                                                               : NULL;
             must(fault != NULL, "no such fault");
             *fault = number;
         }
@@ -227,6 +229,7 @@ static void declare(struct layers *l)
         .examples = is_stream(l) ? 0 : l->dataset.train.count,
         .test_examples = l->dataset.test.count,
         .only_loss = l->faults.loss > 0,
+        .fingerprint = l->faults.differs > 0 ? "other" : "",
         .score_piece = 32,
         .data = given != NULL ? given : l->dataset.name,
         .data_digest = digest};

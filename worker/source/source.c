@@ -39,8 +39,8 @@ enum status source_options_for(struct source_options *source, const struct optio
                                const char *path, const char *model, const char *data,
                                struct error *error)
 {
-    size_t length = sizeof SOURCE_PROGRAM_MODEL - 1;
-    bool asks = strncmp(model, SOURCE_PROGRAM_MODEL, length) == 0;
+    size_t length = sizeof JOB_MODEL_PROGRAM - 1;
+    bool asks = strncmp(model, JOB_MODEL_PROGRAM, length) == 0;
     enum status status = source_options_of(source, options, error);
     source->model = model;
     source->data = data;

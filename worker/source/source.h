@@ -23,10 +23,6 @@
 #include "worker/model/model.h"
 #include "worker/source/program.h"
 
-/* A job's `model` is this and the name that a program gives itself. Its command is in no file: a run's
- * folder must not be able to start anything. */
-#define SOURCE_PROGRAM_MODEL "program: "
-
 struct source_options {
     struct program_options program; /* command NULL, socket 0: our layers. */
     const char *model, *data;       /* Of our layers. */

@@ -23,7 +23,7 @@ struct asked {
     uint32_t leaf_max;
     struct job unit;   /* With the unit of losses alone. */
     uint64_t *offsets; /* [variable_count] */
-    char model[PROGRAM_NAME_MAX + sizeof SOURCE_PROGRAM_MODEL];
+    char model[PROGRAM_NAME_MAX + sizeof JOB_MODEL_PROGRAM];
 };
 
 static struct asked *asked_of(struct source *source)
@@ -48,6 +48,15 @@ static enum status prepare(struct source *source, uint32_t leaf_max, double loss
     if (a->program == NULL)
         return STATUS_OK;
     return program_share_memory(a->program, source->elements, leaf_max, error);
+}
+
+static enum status ask(const struct asked *a, const struct program_question *question,
+                       struct program_done *done, struct error *error)
+{
+    enum status status = program_ask(a->program, question, done, error);
+    if (status == STATUS_OK && a->source.scores == SCORES_LOSS)
+        done->correct = 0; /* It has no meaning. */
+    return status;
 }
 
 static enum status take_score(const struct asked *a, const struct program_done *done,
@@ -127,7 +136,7 @@ static enum status ask_leaf(struct asked *a, const struct source_leaf *leaf, flo
         .context = &coming,
     };
     memset(program_gradient(a->program), 0, source->elements * sizeof(float));
-    enum status status = program_ask(a->program, &question, done, error);
+    enum status status = ask(a, &question, done, error);
     if (status == STATUS_OK && gradient != NULL)
         copy_from(&coming, 0);
     return status;
@@ -177,10 +186,10 @@ static enum status check_leaf(struct asked *a, const float *parameters,
                      leaf->leaf, leaf->batch, others);
 }
 
-/* The first step's, and then one in so many steps. */
+/* The first step's, and then one in so many steps. A stream gives nothing twice. */
 static bool is_checked(struct asked *a, const struct source_leaf *leaf)
 {
-    if (a->check_leaves == 0 || !leaf->fresh || leaf->batch == a->batch)
+    if (a->check_leaves == 0 || leaf->examples == NULL || !leaf->fresh || leaf->batch == a->batch)
         return false;
     a->batch = leaf->batch;
     return a->batches++ % a->check_leaves == 0;
@@ -214,7 +223,7 @@ static enum status score(struct source *source, const float *parameters, uint64_
         .kind = PROGRAM_SCORE, .flags = PROGRAM_FRESH, .body = &share, .bytes = sizeof share};
     struct program_done done;
     memcpy(program_parameters(a->program), parameters, source->elements * sizeof(float));
-    enum status status = program_ask(a->program, &question, &done, error);
+    enum status status = ask(a, &question, &done, error);
     return status == STATUS_OK ? take_score(a, &done, count, score, error) : status;
 }
 
@@ -227,7 +236,7 @@ static enum status initial(struct source *source, uint64_t seed, float *values, 
         .kind = PROGRAM_INITIAL, .body = &seed, .bytes = sizeof seed};
     struct program_done done;
     memset(program_parameters(a->program), 0, source->elements * sizeof(float));
-    enum status status = program_ask(a->program, &question, &done, error);
+    enum status status = ask(a, &question, &done, error);
     if (status != STATUS_OK)
         return status;
     struct coming coming = {program_parameters(a->program), values, source->elements, a, NULL};
@@ -235,16 +244,15 @@ static enum status initial(struct source *source, uint64_t seed, float *values, 
     return STATUS_OK;
 }
 
-/* Its fingerprint, our updates, and the gradient of the first leaf's examples at its initial values. */
+/* Its fingerprint, our updates, and the gradient of the first examples at its initial values. Of a stream each worker has
+ * others. */
 static enum status probe(struct source *source, uint8_t digest[DIGEST_BYTES], struct error *error)
 {
     struct asked *a = asked_of(source);
-    uint32_t count = source->examples > 0 && source->examples < a->leaf_max
-                         ? (uint32_t)source->examples
-                         : a->leaf_max;
+    uint32_t count = source->examples < a->leaf_max ? (uint32_t)source->examples : a->leaf_max;
     size_t bytes = source->elements * sizeof(float);
     float *values = aligned_alloc(64, bytes), *gradient_there = aligned_alloc(64, bytes);
-    uint32_t *examples = calloc(count, sizeof *examples);
+    uint32_t *examples = calloc(count + 1, sizeof *examples);
     struct score score = {0};
     enum status status = STATUS_OK;
     if (values == NULL || gradient_there == NULL || examples == NULL)
@@ -255,6 +263,8 @@ static enum status probe(struct source *source, uint8_t digest[DIGEST_BYTES], st
     if (status == STATUS_OK)
         status = source_initial(source, a->seed, values, error);
     if (status == STATUS_OK)
+        memset(gradient_there, 0, bytes);
+    if (status == STATUS_OK && count > 0)
         status = gradient(source, values, &leaf, gradient_there, &score, NULL, error);
     if (status == STATUS_OK) {
         struct hash hash;
@@ -320,7 +330,7 @@ enum status source_program_open(struct source **source, const struct source_opti
     a->seed = options->seed;
     a->check_leaves = options->check_leaves;
     a->batch = UINT64_MAX;
-    snprintf(a->model, sizeof a->model, SOURCE_PROGRAM_MODEL "%s", d->name);
+    snprintf(a->model, sizeof a->model, JOB_MODEL_PROGRAM "%s", d->name);
     a->source = (struct source){
         .kind = &asked,
         .examples = d->examples,

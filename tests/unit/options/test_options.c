@@ -904,6 +904,24 @@ TEST_PLAIN(a_job_without_examples_or_of_too_many_steps_is_refused)
     job_free(&job);
 }
 
+TEST_PLAIN(a_stream_needs_steps_and_many_of_them_are_an_epoch)
+{
+    struct options options;
+    struct job job;
+    struct error error;
+    expect_run(&options, OPTION_RUN, "--global-batch 7 --epochs 2");
+    ck_assert_int_eq(options_job(&options, 0, &job, &error), STATUS_INVALID);
+    ck_assert_str_eq(error.text,
+                     "--steps: examples are a stream, which has no epochs: give a number of steps");
+    job_free(&job);
+    expect_run(&options, OPTION_RUN, "--global-batch 7 --steps 1001");
+    ck_assert_int_eq(options_job(&options, 0, &job, NULL), STATUS_OK);
+    ck_assert_uint_eq(job.steps, 1001);
+    ck_assert_uint_eq(job_steps_per_epoch(&job), STREAM_STEPS);
+    ck_assert_uint_eq(job_batch(&job, 1000).examples, 7); /* No batch is short. */
+    job_free(&job);
+}
+
 /* --- help ---------------------------------------------------------------------------------- */
 
 TEST_PLAIN(help_names_every_option_and_fits_a_terminal)

@@ -46,6 +46,7 @@ struct asking {
     float *parameters; /* [elements] */
     uint32_t examples[LEAF_MAX];
     uint64_t batch;
+    bool is_stream;
     struct sum sum;
 };
 
@@ -107,7 +108,7 @@ static enum status compute(struct asking *a, uint32_t leaf, uint32_t count, bool
                                      .epoch = 2,
                                      .leaf = leaf,
                                      .count = count,
-                                     .examples = a->examples,
+                                     .examples = a->is_stream ? NULL : a->examples,
                                      .fresh = fresh};
     struct sum *sum = &a->sum;
     memset(sum->values, 0xff, a->source->elements * sizeof(float)); /* Overwritten, gaps and all. */
@@ -223,6 +224,28 @@ TEST_PLAIN(a_probe_tells_programs_with_other_bits_apart)
     ck_assert_mem_ne(digests[0], digests[3], DIGEST_BYTES);
 }
 
+TEST_PLAIN(a_stream_has_no_numbers_and_is_computed_once)
+{
+    struct asking a;
+    float first;
+    begin_checked(&a, LAYERS "--stream 5 --random 1", 1);
+    ck_assert_uint_eq(a.source->examples, 0);
+    ck_assert_int_eq(source_probe(a.source, (uint8_t[DIGEST_BYTES]){0}, NULL), STATUS_OK);
+    a.is_stream = true;
+    must_compute(&a, 0, LEAF_MAX, true, false);
+    first = a.sum.values[0];
+    must_compute(&a, 0, LEAF_MAX, true, false);
+    ck_assert_float_ne(a.sum.values[0], first);
+    ck_assert_uint_eq(a.sum.score.examples, LEAF_MAX);
+    end(&a);
+    begin(&a, LAYERS "--stream 5"); /* Its probe is not of what it reads. */
+    uint8_t digests[2][DIGEST_BYTES];
+    ck_assert_int_eq(source_probe(a.source, digests[0], NULL), STATUS_OK);
+    end(&a);
+    probe_of(LAYERS "--stream 6", digests[1]);
+    ck_assert_mem_eq(digests[0], digests[1], DIGEST_BYTES);
+}
+
 /* --- leaves that are computed twice ------------------------------------------------------------ */
 
 static const struct {
@@ -277,6 +300,7 @@ struct lie {
     enum status status;
     uint64_t not_finite;
     const char *says;
+    bool only_loss;
 };
 
 static const struct syncopate_variable variables[] = {
@@ -291,7 +315,7 @@ static _Noreturn void answer(int socket, int memory, const struct lie *lie, uint
                                                       .variable_count = 2,
                                                       .examples = examples,
                                                       .test_examples = 50,
-                                                      .only_loss = 1};
+                                                      .only_loss = lie->only_loss};
     struct syncopate *s;
     struct syncopate_work work;
     char text[60], why[200];
@@ -349,14 +373,16 @@ static void end_lie(struct asking *a)
 }
 
 static const struct lie lies[] = {
-    {2.5, 5, STATUS_OK, 0, ""},
-    {NAN, 5, STATUS_OK, 5, ""},
-    {INFINITY, 5, STATUS_OK, 5, ""},
-    {2.5, 6, STATUS_PROGRAM, 0, "program: 6 of 5 examples cannot be right"},
-    {2.5, UINT64_MAX, STATUS_PROGRAM, 0, "program: 18446744073709551615 of 5 examples cannot"},
-    {1e300, 5, STATUS_PROGRAM, 0, "--loss-unit"},
-    {-1e300, 5, STATUS_PROGRAM, 0, "--loss-unit"},
-    {5 * 65536.0 * 1.01, 5, STATUS_PROGRAM, 0, "--loss-unit"},
+    {2.5, 5, STATUS_OK, 0, "", false},
+    {2.5, 999, STATUS_OK, 0, "", true}, /* It has no meaning. */
+    {NAN, 5, STATUS_OK, 5, "", false},
+    {INFINITY, 5, STATUS_OK, 5, "", false},
+    {2.5, 6, STATUS_PROGRAM, 0, "program: 6 of 5 examples cannot be right", false},
+    {2.5, UINT64_MAX, STATUS_PROGRAM, 0, "program: 18446744073709551615 of 5 examples cannot",
+     false},
+    {1e300, 5, STATUS_PROGRAM, 0, "--loss-unit", false},
+    {-1e300, 5, STATUS_PROGRAM, 0, "--loss-unit", false},
+    {5 * 65536.0 * 1.01, 5, STATUS_PROGRAM, 0, "--loss-unit", false},
 };
 
 TEST_TIMES(a_leaf_with_an_impossible_score_is_refused, sizeof lies / sizeof *lies)

@@ -11,6 +11,8 @@
 
 static const uint8_t secret[HASH_BYTES] = {1, 2, 3};
 
+static const struct job layers = {.model = "softmax"}, program = {.model = "program: p"};
+
 static struct packet join_of(enum role role, uint32_t index, uint64_t incarnation)
 {
     struct packet packet = {.peer = 10 * role + index};
@@ -27,7 +29,7 @@ static enum admission admit_at(struct membership *membership, struct packet join
 {
     char text[MESSAGE_TEXT_MAX];
     enum refusal refusal;
-    enum admission admission = membership_judge(membership, &join, true, now_us, &refusal, text);
+    enum admission admission = membership_judge(membership, &join, &layers, now_us, &refusal, text);
     if (admission == ADMISSION_FREE || admission == ADMISSION_REPLACE)
         ck_assert_ptr_nonnull(membership_take(membership, &join, now_us));
     return admission;
@@ -184,12 +186,16 @@ TEST(arithmetic_is_compared_within_a_role_but_not_with_who_is_replaced)
     odd.message.join.probe_digest[0] = server.message.join.probe_digest[0] = 9;
     ck_assert(admit(m, join_of(ROLE_WORKER, 0, 1)) == ADMISSION_FREE);
     ck_assert(admit(m, server) == ADMISSION_FREE);
-    ck_assert(membership_judge(m, &odd, true, 0, &refusal, text) == ADMISSION_REFUSE);
+    ck_assert(membership_judge(m, &odd, &layers, 0, &refusal, text) == ADMISSION_REFUSE);
     ck_assert(refusal == REFUSAL_PROBE);
-    ck_assert(membership_judge(m, &odd, false, 0, &refusal, text) == ADMISSION_FREE);
+    ck_assert_ptr_nonnull(strstr(text, "arithmetic on "));
+    ck_assert(membership_judge(m, &odd, &program, 0, &refusal, text) == ADMISSION_REFUSE);
+    ck_assert_ptr_nonnull(strstr(text, "the program on "));
+    ck_assert(membership_judge(m, &odd, NULL, 0, &refusal, text) == ADMISSION_FREE);
     odd.message.index = 0;
     odd.message.incarnation = 3;
-    ck_assert(membership_judge(m, &odd, true, 2 * SUSPECT_US, &refusal, text) == ADMISSION_REPLACE);
+    ck_assert(membership_judge(m, &odd, &layers, 2 * SUSPECT_US, &refusal, text) ==
+              ADMISSION_REPLACE);
 }
 
 TEST(who_is_missing_is_listed_and_when_nobody_is_it_is_complete)
