@@ -17,7 +17,7 @@
 #include <unistd.h>
 
 #include "common/base/clock.h"
-#include "tests/lib/layers_program.h"
+#include "tests/lib/runs/layers_program.h"
 #include "tests/lib/scratch.h"
 #include "tests/lib/suite.h"
 

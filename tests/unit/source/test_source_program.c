@@ -18,7 +18,7 @@
 
 #include "common/job/job_score.h"
 #include "common/kernels/kernels.h"
-#include "tests/lib/layers_program.h"
+#include "tests/lib/runs/layers_program.h"
 #include "tests/lib/scratch.h"
 #include "tests/lib/suite.h"
 #include "worker/program/syncopate.h"

@@ -3,8 +3,8 @@
  *
  * Threads: one. */
 
-#ifndef TESTS_LIB_LAYERS_PROGRAM_H
-#define TESTS_LIB_LAYERS_PROGRAM_H
+#ifndef TESTS_LIB_RUNS_LAYERS_PROGRAM_H
+#define TESTS_LIB_RUNS_LAYERS_PROGRAM_H
 
 void layers_program_name(void);
 

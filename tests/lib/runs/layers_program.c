@@ -1,6 +1,6 @@
 /* layers_program.c - it lies in the build of the test that runs. */
 
-#include "tests/lib/layers_program.h"
+#include "tests/lib/runs/layers_program.h"
 
 #include <stdio.h>
 #include <stdlib.h>
