@@ -204,6 +204,7 @@ server_options_of(const struct options *options, const struct addresses *address
         .job_id = options->job_id,
         .out = out,
         .restore = options->restore,
+        .initial = options->initial,
         .keep = options_keep(options),
         .owner_threads = options->owner_threads,
         .deadlines = options->deadlines,

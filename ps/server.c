@@ -171,6 +171,8 @@ static enum status make_cores(struct server *server)
              from->out != NULL ? from->out : "");
     snprintf(options.checkpointer.restore, sizeof options.checkpointer.restore, "%s",
              from->restore != NULL ? from->restore : "auto");
+    snprintf(options.checkpointer.initial, sizeof options.checkpointer.initial, "%s",
+             from->initial != NULL ? from->initial : "");
     return cores_init(&server->cores, &options, clock_now_us());
 }
 

@@ -45,7 +45,7 @@
  *     the transport    25 KiB a connection, and what came over it and was not taken yet: of a worker
  *                      that keeps to the rules at most its window. Nothing else bounds it (MemoryMax=
  *                      of the service, the container's limit)
- *     a declaration    8 MiB, four times that while it is decoded
+ *     a declaration    12 MiB, four times that while it is decoded
  *
  * So W workers cost at most W (G + 4 S + 2 c), their windows, and the held gradients, and nothing
  * grows with time; what was freed is kept for the next time, so resident memory stays
@@ -81,6 +81,7 @@ struct server_options {
     const char *job_id;      /* An engine's name for the job; NULL: none. */
     const char *port_file;   /* For the bound address; NULL: none. */
     const char *out, *restore;
+    const char *initial;      /* NULL: not given. */
     struct board_place board; /* Of server 0; see checkpointer.h. */
     uint32_t keep;            /* Checkpoints; 0: as the run began with. */
     int32_t owner_threads;    /* -1: choose. */

@@ -24,6 +24,7 @@
 #include "common/process/log.h"
 #include "common/process/log_once.h"
 #include "common/store/checkpoint.h"
+#include "common/store/initial.h"
 #include "common/store/occupancy.h"
 #include "common/store/run_chronicle.h"
 #include "common/store/run_directory.h"
@@ -74,10 +75,8 @@ static enum status initialize(struct state *s, struct error *error)
     if (offsets == NULL)
         return error_set(error, STATUS_MEMORY, "out of memory for the model");
     variables_layout(s->job->variables, s->job->variable_count, offsets);
-    memset(s->arrays[0], 0, s->elements * sizeof(float));
-    for (uint32_t i = 0; i < s->job->variable_count; i++)
-        variable_initialize(&s->job->variables[i], i, s->job->seed, 0,
-                            variable_elements(&s->job->variables[i]), s->arrays[0] + offsets[i]);
+    variables_initialize(s->job->variables, s->job->variable_count, s->job->seed, s->solo->initial,
+                         0, s->elements, s->arrays[0]);
     for (uint32_t slot = 0; slot < s->slots.count; slot++) {
         float first = job_slot_initial(s->job, slot);
         for (uint64_t i = 0; i < s->elements; i++)
@@ -604,6 +603,9 @@ int solo_run(struct solo *solo, struct error *error)
     if (status == STATUS_OK) /* Not before: a run that cannot begin must leave nothing. */
         status = run_directory_open(&s.directory, &disk_posix, solo->out, s.job, s.run_id,
                                     solo->keep, &opening, error);
+    if (status == STATUS_OK && solo->initial != NULL && s.step == 0 &&
+        (status = initial_keep(s.job, &disk_posix, solo->out, solo->initial, error)) != STATUS_OK)
+        run_directory_close(&s.directory);
     if (status == STATUS_OK &&
         (status =
              run_chronicle_open(&s.chronicle, &disk_posix, solo->out, s.job->record == RECORDING_ON,

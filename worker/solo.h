@@ -26,6 +26,7 @@ struct solo {
     const struct job *job; /* server_count 0. */
     struct node_gradient *gradient;
     const char *out, *restore;
+    const float *initial;            /* Of the workload. */
     uint32_t keep;                   /* Checkpoints (checkpoint.h); 0: as the run began with. */
     struct board_place board;        /* Where TensorBoard's event files go, if anywhere. */
     struct throttle throttle;        /* The time that gradients have to take. */

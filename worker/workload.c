@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "common/job/job_score.h"
+#include "common/store/initial.h"
 #include "worker/data/dataset.h"
 
 /* Behind a correct text only memory can be missing. */
@@ -65,6 +66,39 @@ static enum status deal(struct workload *workload, const struct options *options
                           job->chunk_bytes, job_borders(job), error);
 }
 
+/* A program's own. */
+static int ask_initial(struct workload *workload, struct error *error)
+{
+    struct error why = {0};
+    struct job *job = &workload->job;
+    workload->initial = aligned_alloc(64, workload->source->elements * sizeof(float));
+    if (workload->initial == NULL) {
+        error_set(error, STATUS_MEMORY, "no memory for the initial values");
+        return EXIT_TRAINING_FAILED;
+    }
+    enum status status = source_initial(workload->source, job->seed, workload->initial, &why);
+    if (status == STATUS_OK)
+        initial_digest(job, workload->initial, job->initial_digest);
+    else
+        error_set(error, status, "--program: %.480s", why.text);
+    return exit_code_of(status, EXIT_PROGRAM);
+}
+
+/* Of --initial. */
+static int take_initial(struct workload *workload, const struct options *options,
+                        struct error *error)
+{
+    struct error why = {0};
+    if (options->initial == NULL)
+        return initial_is_given(&workload->job) ? ask_initial(workload, error) : EXIT_DONE;
+    bool missing_new = strcmp(options->initial_missing, "new") == 0;
+    enum status status = initial_declare(&workload->job, &disk_posix, options->initial, missing_new,
+                                         &workload->initial, &why);
+    if (status != STATUS_OK)
+        error_set(error, status, "--initial: %.480s", why.text);
+    return exit_code_of(status, status == STATUS_MISMATCH ? EXIT_MISMATCH : EXIT_CANNOT_OPEN);
+}
+
 /* All that follows from options and the data's sizes. */
 static int declare(struct workload *workload, const struct options *options, struct error *error)
 {
@@ -80,7 +114,8 @@ static int declare(struct workload *workload, const struct options *options, str
         status = fill_job(workload, options, error);
     if (status == STATUS_OK)
         status = deal(workload, options, error);
-    return exit_code_of(status, EXIT_USAGE);
+    return status == STATUS_OK ? take_initial(workload, options, error)
+                               : exit_code_of(status, EXIT_USAGE);
 }
 
 /* The option that says where gradients come from. */
@@ -199,6 +234,7 @@ void workload_free(struct workload *workload)
     partition_free(&workload->partition);
     source_close(&workload->source);
     job_free(&workload->job);
+    free(workload->initial);
     leaf_trace_close(&workload->trace);
     memset(workload, 0, sizeof *workload);
 }

@@ -25,6 +25,8 @@
 struct workload {
     struct source *source;
     struct job job; /* Looked at: without the data's digest. */
+    /* [elements] The values that the job begins with; NULL: they follow from the seed. Owned. */
+    float *initial;
     /* Of the parameter space over the servers; without chunks when there are none. */
     struct partition partition;
     struct node_gradient gradient; /* Read only. */

@@ -60,6 +60,8 @@ struct job {
     char model[MODEL_TEXT_MAX]; /* Canonical layer list. */
     struct variable *variables; /* [variable_count], owned. */
     uint32_t variable_count;
+    uint8_t
+        initial_digest[DIGEST_BYTES]; /* Of given initial values (common/store/initial.h); or 0. */
     struct optimizer_settings optimizer;
     struct schedule schedule;
     enum loss_scale loss_scale;

@@ -152,23 +152,24 @@ static enum status compare_servers(const struct sides *sides, const char *what, 
 
 /* --- fields ----------------------------------------------------------------------------------- */
 
-/* "3f9a01c2... (fashion-mnist)" */
-static void show_data(char out[VALUE_TEXT_MAX], const struct job *job)
+/* "3f9a01c2... (fashion-mnist)"; digests of other than the data have no name. */
+static void show_digest(char out[VALUE_TEXT_MAX], const struct job *job, const uint8_t *d)
 {
-    const uint8_t *d = job->data_digest;
-    snprintf(out, VALUE_TEXT_MAX, "%02x%02x%02x%02x... (%.*s)", d[0], d[1], d[2], d[3],
-             VALUE_TEXT_MAX / 2, job->data);
+    snprintf(out, VALUE_TEXT_MAX, "%02x%02x%02x%02x...", d[0], d[1], d[2], d[3]);
+    if (d == job->data_digest)
+        wording_append(out, VALUE_TEXT_MAX, " (%.*s)", VALUE_TEXT_MAX / 2, job->data);
 }
 
-static enum status compare_digests(const struct sides *sides, const char *what, const struct job *a,
-                                   const struct job *b)
+static enum status compare_digests(const struct sides *sides, const struct job_field *field,
+                                   const struct job *a, const struct job *b)
 {
+    const uint8_t *at_a = job_field_at(field, a), *at_b = job_field_at(field, b);
     char a_text[VALUE_TEXT_MAX], b_text[VALUE_TEXT_MAX];
-    if (memcmp(a->data_digest, b->data_digest, DIGEST_BYTES) == 0)
+    if (memcmp(at_a, at_b, DIGEST_BYTES) == 0)
         return STATUS_OK;
-    show_data(a_text, a);
-    show_data(b_text, b);
-    return differ(sides, what, a_text, b_text);
+    show_digest(a_text, a, at_a);
+    show_digest(b_text, b, at_b);
+    return differ(sides, field->words, a_text, b_text);
 }
 
 static enum status compare_field(const struct sides *sides, const struct job_field *field,
@@ -196,7 +197,7 @@ static enum status compare_field(const struct sides *sides, const struct job_fie
     case JOB_TEXT:
         return compare_texts(sides, what, at_a, at_b);
     case JOB_DIGEST:
-        return compare_digests(sides, what, a, b);
+        return compare_digests(sides, field, a, b);
     case JOB_VARIABLES:
         return compare_variables(sides, what, a, b);
     case JOB_SERVERS:
@@ -272,7 +273,7 @@ static void hash_value(struct hash *hash, const struct job_field *field, const s
         hash_text(hash, job_field_at(field, job));
         return;
     case JOB_DIGEST:
-        hash_update(hash, job->data_digest, DIGEST_BYTES);
+        hash_update(hash, job_field_at(field, job), DIGEST_BYTES);
         return;
     case JOB_VARIABLES:
         hash_update_u64(hash, job->variable_count);
@@ -295,7 +296,7 @@ void job_hash(const struct job *job, enum job_scope scope, uint8_t digest[DIGEST
         const struct job_field *field = &job_fields[i];
         if (!is_in_scope(field, scope))
             continue;
-        if (field->flags & JOB_LATER && job_field_real(field, job) == 0)
+        if (field->flags & JOB_LATER && job_field_is_zero(field, job))
             continue; /* Older programs had 0 for it. */
         hash_text(&hash, field->member);
         hash_value(&hash, field, job);

@@ -108,10 +108,10 @@ double job_field_real(const struct job_field *field, const struct job *job)
 
 bool job_field_is_zero(const struct job_field *field, const struct job *job)
 {
-    static const uint8_t zeros[sizeof(uint64_t)];
+    static const uint8_t zeros[DIGEST_BYTES];
     if (field->kind == JOB_TEXT)
         return *(const char *)job_field_at(field, job) == '\0';
-    assert(job_field_is_real(field) || job_field_is_whole(field));
+    assert(job_field_is_real(field) || job_field_is_whole(field) || field->kind == JOB_DIGEST);
     return memcmp(job_field_at(field, job), zeros, field->size) == 0;
 }
 

@@ -77,7 +77,7 @@ double job_field_real(const struct job_field *field, const struct job *job);
 uint64_t job_field_whole(const struct job_field *field, const struct job *job);
 bool job_field_is_real(const struct job_field *field);  /* Has digits behind the point. */
 bool job_field_is_whole(const struct job_field *field); /* U32, U64, BYTES, FLAG, WORD. */
-/* A number that is 0 (-0 is not), or an empty text. */
+/* A number that is 0 (-0 is not), an empty text, or a digest of zeros. */
 bool job_field_is_zero(const struct job_field *field, const struct job *job);
 /* The value fits the kind. */
 void job_field_set_whole(const struct job_field *field, struct job *job, uint64_t value);

@@ -48,6 +48,14 @@ uint64_t variable_room(uint64_t elements)
     return (elements + PARAMETER_ALIGNMENT - 1) / PARAMETER_ALIGNMENT * PARAMETER_ALIGNMENT;
 }
 
+uint64_t variables_room(const struct variable *variables, uint32_t count)
+{
+    uint64_t end = 0;
+    for (uint32_t i = 0; i < count; i++)
+        end += variable_room(variable_elements(&variables[i]));
+    return end;
+}
+
 uint64_t variables_layout(const struct variable *variables, uint32_t count, uint64_t *offsets)
 {
     uint64_t end = 0;
@@ -99,5 +107,30 @@ void variable_initialize(const struct variable *variable, uint32_t index, uint64
     case INITIALIZER_COUNT:
         break;
     }
-    assert(!"an initializer that job_check has let through");
+    assert(!"an initializer that makes no values");
+}
+
+void variables_initialize(const struct variable *variables, uint32_t variable_count, uint64_t seed,
+                          const float *given, uint64_t first, uint64_t count, float *out)
+{
+    uint64_t start = 0, last = first + count;
+    for (uint32_t i = 0; i < variable_count && start < last; i++) {
+        uint64_t elements = variable_elements(&variables[i]);
+        uint64_t from = start > first ? start : first;
+        uint64_t end = start + elements < last ? start + elements : last;
+        uint64_t next = start + variable_room(elements);
+        uint64_t gap_end = next < last ? next : last;
+        bool is_given = variables[i].initializer == INITIALIZER_GIVEN;
+        if (from < end && is_given && given == NULL)
+            memset(out + (from - first), 0, (end - from) * sizeof *out);
+        else if (from < end && is_given)
+            memmove(out + (from - first), given + from, (end - from) * sizeof *out);
+        else if (from < end)
+            variable_initialize(&variables[i], i, seed, from - start, end - from,
+                                out + (from - first));
+        from = end > from ? end : from;
+        if (from < gap_end)
+            memset(out + (from - first), 0, (gap_end - from) * sizeof *out);
+        start = next;
+    }
 }

@@ -12,7 +12,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-#define VARIABLE_NAME_MAX   64 /* With the terminating zero. */
+#define VARIABLE_NAME_MAX   128 /* With the terminating zero. */
 #define VARIABLE_RANK_MAX   8
 #define VARIABLE_COUNT_MAX  65536
 #define PARAMETER_ALIGNMENT 16 /* Elements; 64 bytes. */
@@ -21,7 +21,7 @@ enum initializer {
     INITIALIZER_ZEROS,
     /* Uniform in [-l, l], l = sqrt(6 / (fan_in + fan_out)). Glorot and Bengio, AISTATS 2010. */
     INITIALIZER_GLOROT_UNIFORM,
-    INITIALIZER_GIVEN, /* Values from outside. */
+    INITIALIZER_GIVEN, /* Values from outside: common/store/initial.h. */
     INITIALIZER_COUNT
 };
 
@@ -33,7 +33,7 @@ struct variable {
     uint64_t fan_in, fan_out; /* For the initializer. */
 };
 
-/* "zeros", "glorot_uniform" */
+/* "zeros", "glorot_uniform", "given" */
 const char *initializer_name(enum initializer initializer);
 
 /* Elements of one variable. The shape has been checked not to overflow. */
@@ -56,9 +56,18 @@ uint64_t variables_elements(const struct variable *variables, uint32_t count);
  * multiple of PARAMETER_ALIGNMENT. */
 uint64_t variables_layout(const struct variable *variables, uint32_t count, uint64_t *offsets);
 
-/* Write the initial values of elements [first, first + count) of variable number `index` of a job
- * with this seed. An element's value depends on (seed, index, element) alone. */
+/* Elements of the whole space, as variables_layout returns. */
+uint64_t variables_room(const struct variable *variables, uint32_t count);
+
+/* Write the initial values of elements [first, first + count) of variable number `index` of a job with this
+ * seed; not of a given one. A value depends on (seed, index, element) alone. */
 void variable_initialize(const struct variable *variable, uint32_t index, uint64_t seed,
                          uint64_t first, uint64_t count, float *out);
+
+/* Write the initial values of elements [first, first + count) of the whole space of all variables,
+ * gaps included. given: [elements of the whole space] values of given ones, may be out itself; NULL: those are
+ * 0. */
+void variables_initialize(const struct variable *variables, uint32_t variable_count, uint64_t seed,
+                          const float *given, uint64_t first, uint64_t count, float *out);
 
 #endif

@@ -157,6 +157,7 @@ struct options {
 
     /* Files. */
     const char *out, *restore;
+    const char *initial, *initial_missing; /* NULL: from the seed; "refuse" or "new". */
     const char *keep; /* "all" or a number of checkpoints; NULL: as the run was begun with. */
     const char *tensorboard, *tensorboard_run; /* See board_place.h. */
 

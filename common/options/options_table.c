@@ -215,6 +215,12 @@ static const char *instructions_word(unsigned index)
                : NULL;
 }
 
+static const char *initial_missing_word(unsigned index)
+{
+    static const char *const words[] = {"refuse", "new", NULL};
+    return words[index];
+}
+
 static const struct option_choice choice_mode = {
     .word = mode_word,
     .numbered = mode_numbered,
@@ -249,6 +255,7 @@ static const struct option_choice choice_role = {.word = role_word};
 static const struct option_choice choice_loss = {.word = loss_word};
 static const struct option_choice choice_term = {.word = term_word};
 static const struct option_choice choice_best = {.word = best_word};
+static const struct option_choice choice_initial_missing = {.word = initial_missing_word};
 static const struct option_choice choice_log_format = {.word = log_format_word};
 static const struct option_choice choice_modes = {.check = check_modes, .known = mode_word};
 static const struct option_choice choice_model = {.known = model_word};
@@ -737,6 +744,13 @@ const struct option_row option_rows[] = {
      "A run in --out that has begun goes on from its newest whole checkpoint. Otherwise auto: from "
      "the start; PATH: from that checkpoint, or a run's newest whole one; never: from the start, and "
      "not in an unfinished run."},
+    {"initial", OPTION_GROUP_FILES, OPTION_KIND_TEXT, FIELD(initial), TRAINS, "PATH", NULL, 0, 0, NULL, NULL,
+     "Begin with the values of a safetensors file (F32, F64, F16 or BF16), a checkpoint or a run, by the variables' names. Server 0 and all "
+     "workers read it, and must find the same; OUT/initial.safetensors keeps them."},
+    {"initial-missing", OPTION_GROUP_FILES, OPTION_KIND_TEXT, FIELD(initial_missing), JOB, "refuse|new", "refuse", 0, 0,
+     &choice_initial_missing, NULL,
+     "Variables that --initial does not have: refuse: are an error; new: begin as without it. One of another shape is "
+     "always an error."},
 
     {"tensorboard", OPTION_GROUP_FILES, OPTION_KIND_TEXT, FIELD(tensorboard), TRAINS & ~OPTION_COMPARE, "DIR",
      NULL, 0, 0, NULL, NULL,

@@ -249,19 +249,10 @@ enum status model_file_export(const struct disk *disk, const char *path, const c
 
 /* --- reading a file ------------------------------------------------------------------------ */
 
-static enum status read_variable(const struct safetensors_tensor *tensor, struct variable *variable,
-                                 const char *path, struct error *error)
+/* False for what is no variable of ours: counters of other programs, and names that are too long. */
+static bool is_variable(const struct safetensors_tensor *tensor)
 {
-    if (!safetensors_is_f32(tensor))
-        return error_set(error, STATUS_INVALID, "%.300s: \"%.64s\" is %s; only F32 is understood",
-                         path, tensor->name, tensor->dtype);
-    if (strlen(tensor->name) >= sizeof variable->name)
-        return error_set(error, STATUS_INVALID, "%.300s: the name \"%.64s...\" is too long", path,
-                         tensor->name);
-    strcpy(variable->name, tensor->name);
-    variable->rank = tensor->rank;
-    memcpy(variable->shape, tensor->shape, sizeof variable->shape);
-    return STATUS_OK;
+    return safetensors_is_float(tensor) && strlen(tensor->name) < VARIABLE_NAME_MAX;
 }
 
 static enum status copy_values(struct model_file *file, const struct safetensors_file *tensors,
@@ -273,9 +264,10 @@ static enum status copy_values(struct model_file *file, const struct safetensors
         free(offsets);
         return error_set(error, STATUS_MEMORY, "no memory for the parameters of %.300s", path);
     }
-    for (uint32_t i = 0; i < file->variable_count; i++)
-        memcpy(file->parameters + offsets[i], tensors->tensors[i].data,
-               tensors->tensors[i].elements * sizeof(float));
+    const struct safetensors_tensor *tensor = tensors->tensors;
+    for (uint32_t i = 0; i < file->variable_count; tensor++)
+        if (is_variable(tensor))
+            safetensors_floats(tensor, file->parameters + offsets[i++]);
     free(offsets);
     return STATUS_OK;
 }
@@ -292,15 +284,22 @@ static enum status read_tensors(struct model_file *file, const struct safetensor
     if (tensors->tensor_count > VARIABLE_COUNT_MAX)
         return error_set(error, STATUS_INVALID, "%.300s: has more than %d variables", path,
                          VARIABLE_COUNT_MAX);
-    file->variable_count = (uint32_t)tensors->tensor_count;
     file->variables = calloc(tensors->tensor_count + 1, sizeof *file->variables);
     if (file->variables == NULL)
         return error_set(error, STATUS_MEMORY, "no memory for the variables of %.300s", path);
-    for (uint32_t i = 0; i < file->variable_count; i++) {
-        enum status status = read_variable(&tensors->tensors[i], &file->variables[i], path, error);
-        if (status != STATUS_OK)
-            return status;
+    for (size_t i = 0; i < tensors->tensor_count; i++) {
+        const struct safetensors_tensor *tensor = &tensors->tensors[i];
+        if (!is_variable(tensor))
+            continue;
+        struct variable *variable = &file->variables[file->variable_count++];
+        strcpy(variable->name, tensor->name);
+        variable->rank = tensor->rank;
+        memcpy(variable->shape, tensor->shape, sizeof variable->shape);
     }
+    if (file->variable_count == 0 && tensors->tensor_count > 0)
+        return error_set(error, STATUS_INVALID,
+                         "%.300s: \"%.64s\" is %s, and no other is F32, F64, F16 or BF16", path,
+                         tensors->tensors[0].name, tensors->tensors[0].dtype);
     return copy_values(file, tensors, path, error);
 }
 

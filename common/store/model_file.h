@@ -46,7 +46,8 @@ struct model_file {
 
 /* Open a model.safetensors, or a checkpoint directory, or a run directory: its model.safetensors
  * when it has ended, else (or when it has none) its newest whole checkpoint. Variables keep the
- * order of their data in the file; initializers are not in it. */
+ * order of their data in the file; initializers are not in it. Tensors that are not floating-point numbers,
+ * or have names above 127 bytes, are passed over. */
 enum status model_file_open(struct model_file *file, const struct disk *disk, const char *path,
                             struct error *error);
 void model_file_close(struct model_file *file);

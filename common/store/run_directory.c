@@ -10,6 +10,7 @@
 
 #include "common/base/wording.h"
 #include "common/job/job_json.h"
+#include "common/store/initial.h"
 #include "common/store/run_record.h"
 #include "common/store/scored_file.h"
 
@@ -243,7 +244,8 @@ static void note_entry(void *argument, const char *name)
     struct finding *finding = argument;
     if (strcmp(name, "run.json") == 0)
         finding->has_run = true;
-    else if (strcmp(name, "run.json.tmp") != 0 && strcmp(name, EVENT_LOG_NAME) != 0)
+    else if (strcmp(name, "run.json.tmp") != 0 && strcmp(name, EVENT_LOG_NAME) != 0 &&
+             strcmp(name, INITIAL_FILE) != 0)
         finding->has_others = true;
 }
 
@@ -664,7 +666,8 @@ enum status run_directory_check(const struct disk *disk, const char *path, const
 /* Half-written files of killed writers. There is no other writer: the lock is ours. */
 static void remove_left_overs(const struct disk *disk, const char *directory)
 {
-    static const char *const names[] = {"run.json", "generation", "model.safetensors"};
+    static const char *const names[] = {"run.json", "generation", "model.safetensors",
+                                        INITIAL_FILE};
     char path[DISK_PATH_MAX];
     for (size_t i = 0; i < sizeof names / sizeof *names; i++) {
         snprintf(path, sizeof path, "%.*s/%s" DISK_ASIDE, DISK_PATH_MAX - NAME_ROOM, directory,

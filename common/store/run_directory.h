@@ -3,6 +3,7 @@
  *     OUT/run.json            configuration and summary; fields documented in deploy/RUNS.md, stable
  *     OUT/events.jsonl        the run's events, see event_log.h
  *     OUT/generation          see generation.h
+ *     OUT/initial.safetensors given initial values, see initial.h; it may be there before the run
  *     OUT/checkpoints/        see checkpoint.h
  *     OUT/model.safetensors   the trained model
  *

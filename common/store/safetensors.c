@@ -263,6 +263,56 @@ bool safetensors_is_f32(const struct safetensors_tensor *tensor)
     return strcmp(tensor->dtype, "F32") == 0;
 }
 
+/* Binary32 of a binary16. Below 2^-14 it counts 2^-24 without a leading 1. */
+static float half(uint16_t bits)
+{
+    uint32_t sign = (uint32_t)(bits & 0x8000) << 16, exponent = bits >> 10 & 31;
+    uint32_t fraction = bits & 0x3ff;
+    uint32_t wide = exponent == 31 ? 0x7f800000 : (exponent + 112) << 23;
+    float small = (float)fraction * 0x1p-24f, value;
+    if (exponent == 0)
+        return sign != 0 ? -small : small;
+    wide |= sign | fraction << 13;
+    memcpy(&value, &wide, sizeof value);
+    return value;
+}
+
+/* The upper half of a binary32. */
+static float brain(uint16_t bits)
+{
+    uint32_t wide = (uint32_t)bits << 16;
+    float value;
+    memcpy(&value, &wide, sizeof value);
+    return value;
+}
+
+static float float_at(const struct safetensors_tensor *tensor, uint64_t index)
+{
+    uint16_t two;
+    double eight;
+    if (strcmp(tensor->dtype, "F64") == 0) {
+        memcpy(&eight, tensor->data + index * sizeof eight, sizeof eight);
+        return (float)eight;
+    }
+    memcpy(&two, tensor->data + index * sizeof two, sizeof two);
+    return strcmp(tensor->dtype, "F16") == 0 ? half(two) : brain(two);
+}
+
+bool safetensors_is_float(const struct safetensors_tensor *tensor)
+{
+    return safetensors_is_f32(tensor) || strcmp(tensor->dtype, "F64") == 0 ||
+           strcmp(tensor->dtype, "F16") == 0 || strcmp(tensor->dtype, "BF16") == 0;
+}
+
+void safetensors_floats(const struct safetensors_tensor *tensor, float *to)
+{
+    if (safetensors_is_f32(tensor))
+        memcpy(to, tensor->data, tensor->elements * sizeof *to);
+    else
+        for (uint64_t i = 0; i < tensor->elements; i++)
+            to[i] = float_at(tensor, i);
+}
+
 /* --- writing ------------------------------------------------------------------------------- */
 
 static void add_piece(struct safetensors_writer *writer, const void *data, size_t bytes)

@@ -64,6 +64,9 @@ void safetensors_close(struct safetensors_file *file);
 const char *safetensors_metadata(const struct safetensors_file *file, const char *key);
 
 bool safetensors_is_f32(const struct safetensors_tensor *tensor);
+/* F32, F64, F16 or BF16: what safetensors_floats reads into to[elements]; F64 is rounded. */
+bool safetensors_is_float(const struct safetensors_tensor *tensor);
+void safetensors_floats(const struct safetensors_tensor *tensor, float *to);
 
 /* --- writing ------------------------------------------------------------------------------- */
 

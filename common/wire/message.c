@@ -568,7 +568,8 @@ static void give_field(const struct job *job, const struct job_field *field, Syn
         *(char **)to = give_text(from);
         return;
     case JOB_DIGEST:
-        *(ProtobufCBinaryData *)to = give_bytes(from, DIGEST_BYTES);
+        if (!(field->flags & JOB_LATER && is_zero(from)))
+            *(ProtobufCBinaryData *)to = give_bytes(from, DIGEST_BYTES);
         return;
     case JOB_VARIABLES:
         *count = job->variable_count;

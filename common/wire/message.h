@@ -30,13 +30,13 @@
 #include "common/job/tree.h"
 #include "common/job/verdict.h"
 
-#define PROTOCOL_VERSION_MIN 7
-#define PROTOCOL_VERSION_MAX 7
+#define PROTOCOL_VERSION_MIN 8
+#define PROTOCOL_VERSION_MAX 8
 #define HEADER_BYTES_MAX     4096
 #define MESSAGE_TEXT_MAX     400
 #define JOB_PAGE_BYTES       1024
 #define LEASE_BASES_BYTES    1024 /* More of them are a payload. */
-#define JOB_BYTES_MAX        (8u << 20)
+#define JOB_BYTES_MAX        (12u << 20)
 #define COMPUTATION_MAX      (UINT64_C(1) << 60) /* No number is greater. */
 #define WINDOW_BYTES         (16u << 20) /* Gradients in flight from one worker to one server. */
 

@@ -27,17 +27,11 @@ static enum status compute(struct workload *workload, float *values, float *grad
     return status;
 }
 
-static enum status begin(const struct job *job, float *values, struct error *error)
+static void begin(const struct workload *workload, float *values)
 {
-    uint64_t *offsets = calloc(job->variable_count, sizeof *offsets);
-    if (offsets == NULL)
-        return error_set(error, STATUS_MEMORY, "out of memory");
-    variables_layout(job->variables, job->variable_count, offsets);
-    for (uint32_t i = 0; i < job->variable_count; i++)
-        variable_initialize(&job->variables[i], i, job->seed, 0,
-                            variable_elements(&job->variables[i]), values + offsets[i]);
-    free(offsets);
-    return STATUS_OK;
+    const struct job *job = &workload->job;
+    variables_initialize(job->variables, job->variable_count, job->seed, workload->initial, 0,
+                         workload->source->elements, values);
 }
 
 enum status computing_cost_leaf(struct workload *workload, double seconds,
@@ -51,7 +45,7 @@ enum status computing_cost_leaf(struct workload *workload, double seconds,
     if (values == NULL || gradient == NULL || times == NULL)
         status = error_set(error, STATUS_MEMORY, "out of memory");
     if (status == STATUS_OK)
-        status = begin(&workload->job, values, error);
+        begin(workload, values);
     double unused;
     for (uint64_t i = 0; i < WARM_LEAVES && status == STATUS_OK; i++)
         status = compute(workload, values, gradient, i, &unused, error);
@@ -89,11 +83,11 @@ enum status computing_cost_score(struct workload *workload, double seconds,
     if (workload->job.test_examples == 0)
         return STATUS_OK;
     float *values = calloc(workload->source->elements, sizeof *values);
-    enum status status = values != NULL ? begin(&workload->job, values, error)
-                                        : error_set(error, STATUS_MEMORY, "out of memory");
+    if (values == NULL)
+        return error_set(error, STATUS_MEMORY, "out of memory");
+    begin(workload, values);
     double end = clock_now_seconds() + seconds;
-    if (status == STATUS_OK)
-        status = score(workload, values, &times[0], error); /* Not counted. */
+    enum status status = score(workload, values, &times[0], error); /* Not counted. */
     while (status == STATUS_OK && count < SCORES_MAX && (count < 2 || clock_now_seconds() < end))
         status = score(workload, values, &times[count++], error);
     if (status == STATUS_OK)

@@ -83,6 +83,7 @@ struct engine_options {
     const char *arithmetic;   /* The arithmetic that processes report; NULL: "simulated". */
     uint64_t start_within_us; /* Processes start in any order within this time. */
     const char *restore;
+    const char *initial;             /* Of given initial values; NULL: there are none. */
     uint32_t keep;                   /* Checkpoints; 0: as at the run's beginning. */
     const struct board_place *board; /* For TensorBoard; NULL: none. See board_place.h. */
     struct deadlines deadlines;

@@ -56,6 +56,8 @@ static enum status make_server(struct engine *e, struct simulated_process *p)
     snprintf(options.checkpointer.out, sizeof options.checkpointer.out, "%s", from->storage.out);
     snprintf(options.checkpointer.restore, sizeof options.checkpointer.restore, "%s",
              from->restore);
+    snprintf(options.checkpointer.initial, sizeof options.checkpointer.initial, "%s",
+             from->initial != NULL ? from->initial : "");
     enum status status = cores_init(&p->cores, &options, e->now_us);
     p->cores_made = status == STATUS_OK;
     return status;

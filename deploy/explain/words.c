@@ -46,6 +46,11 @@ static bool restores(const struct moment *moment)
     return message_of(moment)->welcome.restore;
 }
 
+static bool begins(const struct moment *moment)
+{
+    return restores(moment) && message_of(moment)->welcome.restore_step == 0;
+}
+
 static bool needs_chunks(const struct moment *moment)
 {
     return message_of(moment)->ready.needs_chunks;
@@ -322,13 +327,15 @@ const struct words_row words_of_messages[] = {
      "This is the job, all that decides what is computed: the page from byte {offset} of the "
      "{total} "
      "bytes of its declaration."},
+    {MESSAGE_WELCOME, begins,
+     "You are in. It is a new run: all begin with values that server 0 has."},
     {MESSAGE_WELCOME, restores,
      "You are in. The run goes on from its checkpoint of version {restore_step}."},
     {MESSAGE_WELCOME, NULL, "You are in. It is a new run: all begin with the first values."},
     {MESSAGE_WAITING, NULL, "Wait: {text}."},
     {MESSAGE_REFUSED, NULL, "No ({reason}): {text}."},
     {MESSAGE_READY, needs_chunks,
-     "I do not see the run's disk. Send me my chunks of the checkpoint."},
+     "The values to begin with are with server 0. Send me my chunks of them."},
     {MESSAGE_READY, lost_scored,
      "All my chunks have had {scored} batches, but not all could keep their values: score the "
      "next."},

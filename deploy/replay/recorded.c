@@ -11,6 +11,7 @@
 #include "common/kernels/kernels.h"
 #include "common/steps/leaf_set.h"
 #include "common/store/checkpoint.h"
+#include "common/store/initial.h"
 #include "common/store/manifest.h"
 #include "common/store/set_log.h"
 
@@ -253,7 +254,12 @@ enum status recorded_open(struct recorded *recorded, const struct disk *disk, co
     if (status != STATUS_OK)
         return status;
     status = unfit(read_record(recorded, disk, path, &why), &why, error);
-    return status != STATUS_OK ? status : unfit(read_sets(recorded, disk, path, &why), &why, error);
+    if (status == STATUS_OK)
+        status = unfit(read_sets(recorded, disk, path, &why), &why, error);
+    if (status != STATUS_OK || !initial_is_given(&recorded->found.job))
+        return status;
+    return unfit(initial_read(&recorded->found.job, disk, path, NULL, &recorded->initial, &why),
+                 &why, error);
 }
 
 void recorded_close(struct recorded *recorded)
@@ -262,6 +268,7 @@ void recorded_close(struct recorded *recorded)
         free(recorded->files[i].bytes);
     free(recorded->files);
     free(recorded->sets);
+    free(recorded->initial);
     record_free(&recorded->record);
     job_free(&recorded->found.job);
     memset(recorded, 0, sizeof *recorded);

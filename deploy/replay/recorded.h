@@ -33,6 +33,7 @@ struct recorded {
         sets; /* [set_bytes] A list (common/steps/leaf_set.h) of the leaves of its steps, when steps
                * do not have all leaves; else NULL. Owned. */
     size_t set_bytes;
+    float *initial;                 /* Given values (initial.h); NULL: none. Owned. */
     struct run_record_snapshot end; /* Of the last file. */
     bool plain;                     /* Gradients were computed without fused multiply-add. */
     uint64_t bytes;                 /* Of all files. */

@@ -47,6 +47,7 @@ struct replay {
     float **spare;          /* [spare_count] gradients to be used again. */
     size_t spare_count, gradients;
     float *carried[CHECKPOINT_ARRAYS_MAX]; /* [elements] the last values of the previous segment. */
+    const float *given;                    /* [elements] initial values; NULL: by the seed. */
     float *parameters;                     /* [elements] the base of a gradient. */
     float *result;                         /* [elements] at `until` ... */
     uint64_t result_version;               /* ... and which version of every chunk that is. */
@@ -91,6 +92,11 @@ fail:
     free(offsets);
     replay_destroy(replay);
     return no_memory(error);
+}
+
+void replay_give(struct replay *replay, const float *initial)
+{
+    replay->given = initial;
 }
 
 static void forget_interval(struct replay *r)
@@ -288,8 +294,10 @@ static enum status make_plan(struct replay *r, struct error *error)
     enum status status =
         plan_create_sized(&r->plan, &job, serial ? &r->elements : segment->elements,
                           serial ? 1 : segment->chunk_count, &why);
-    return status == STATUS_OK ? status
-                               : error_set(error, status, "%s: %.200s", r->reader.name, why.text);
+    if (status != STATUS_OK)
+        return error_set(error, status, "%s: %.200s", r->reader.name, why.text);
+    r->plan->given = r->given;
+    return STATUS_OK;
 }
 
 /* The chunk whose EXCHANGE had the report. Chunks whose borders are not a variable's are dealt from

@@ -60,6 +60,9 @@ enum status replay_create(struct replay **replay, const struct job *job, uint64_
                           const struct replay_calls *calls, struct error *error);
 void replay_destroy(struct replay **replay);
 
+/* Of a job with given initial values: these, [elements], which outlive the replay. */
+void replay_give(struct replay *replay, const float *initial);
+
 /* For steps made of sets of leaves: their list (common/steps/leaf_set.h) from step 0 on, which
  * outlives the replay. */
 void replay_take_sets(struct replay *replay, const void *list, size_t count);

@@ -114,6 +114,7 @@ enum status rerun_open(struct rerun *rerun, const struct recorded *recorded, con
     if (status == STATUS_OK)
         status = replay_create(&rerun->replay, &rerun->job, until, &calls, error);
     if (status == STATUS_OK) {
+        replay_give(rerun->replay, recorded->initial);
         replay_take_sets(rerun->replay, recorded->sets, recorded->set_bytes);
         replay_count_from(rerun->replay, recorded->record.summary.counted_from);
     }

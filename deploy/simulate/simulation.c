@@ -125,6 +125,7 @@ static struct engine_options tables(struct simulation *s)
         .arithmetic = kernels_instructions_name(kernels_instructions()),
         .start_within_us = START_WITHIN_US,
         .restore = from->restore != NULL ? from->restore : "auto",
+        .initial = from->initial,
         .keep = options_keep(from),
         .board = s->options.board,
         .deadlines = from->deadlines,

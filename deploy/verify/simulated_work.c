@@ -186,9 +186,8 @@ enum status model_state_init(struct model_state *state, const struct job *job)
         for (uint64_t i = 0; i < state->elements; i++)
             state->arrays[array][i] = first;
     }
-    for (uint32_t i = 0; i < job->variable_count; i++)
-        variable_initialize(&job->variables[i], i, job->seed, 0,
-                            variable_elements(&job->variables[i]), state->arrays[0] + offsets[i]);
+    variables_initialize(job->variables, job->variable_count, job->seed, NULL, 0, state->elements,
+                         state->arrays[0]);
     return STATUS_OK;
 }
 

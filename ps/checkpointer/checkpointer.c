@@ -18,6 +18,7 @@
 #include <string.h>
 
 #include "common/base/invariant.h"
+#include "common/store/initial.h"
 #include "common/store/manifest.h"
 #include "common/store/model_file.h"
 #include "common/store/part_entries.h"
@@ -128,15 +129,26 @@ static void report_damage(void *argument, const char *line)
     outbox_warn(argument, "checkpoint damaged, looking for an older one: %s", line);
 }
 
+/* checkpoint_resume, or where there is none and values are given, those. */
+static enum status resume(struct checkpointer *checkpointer, struct checkpoint_reader *reader,
+                          bool *passed_over, struct outbox *outbox, struct error *error)
+{
+    const struct checkpointer_options *options = &checkpointer->options;
+    enum status status = checkpoint_resume(reader, options->disk, options->out, options->restore,
+                                           passed_over, report_damage, outbox, error);
+    if (status != STATUS_NOT_FOUND || !initial_is_given(&checkpointer->job))
+        return status;
+    status = initial_open(reader, &checkpointer->job, options->disk, options->out,
+                          options->initial[0] != '\0' ? options->initial : NULL, error);
+    return status == STATUS_NOT_FOUND ? STATUS_IO : status; /* "None" is for checkpoints. */
+}
+
 /* Find the checkpoint to go on from; STATUS_OK also when there is none. */
 static enum status find_checkpoint(struct checkpointer *checkpointer, bool *passed_over,
                                    struct outbox *outbox, struct error *error)
 {
-    const struct checkpointer_options *options = &checkpointer->options;
     reader_close(checkpointer);
-    enum status status =
-        checkpoint_resume(&checkpointer->reader, options->disk, options->out, options->restore,
-                          passed_over, report_damage, outbox, error);
+    enum status status = resume(checkpointer, &checkpointer->reader, passed_over, outbox, error);
     if (status != STATUS_OK)
         return status == STATUS_NOT_FOUND ? STATUS_OK : status;
     checkpointer->reader_open = true;
@@ -190,7 +202,7 @@ static enum status check_opening(const struct checkpointer *checkpointer, enum r
     if (opening != RUN_BEGINS && !killed && strcmp(options->restore, "never") == 0)
         return error_set(error, STATUS_EXISTS, "%.300s holds %s run and --restore never was given",
                          options->out, finished ? "a finished" : "an unfinished");
-    if (finished && !checkpointer->reader_open)
+    if (finished && !(checkpointer->reader_open && checkpointer->reader.manifest.step > 0))
         return error_set(error, STATUS_EXISTS,
                          "%.300s holds a finished run without a checkpoint to train it further "
                          "from; choose another --out",
@@ -237,6 +249,12 @@ static enum status open_record(struct checkpointer *checkpointer, bool records, 
     return status;
 }
 
+/* The reader has the values of step 0, and no earlier session's. */
+static bool begins_with_given(const struct checkpointer *checkpointer)
+{
+    return initial_is_given(&checkpointer->job) && checkpointer->reader.manifest.step == 0;
+}
+
 /* Take the run directory. The generation is read again under the lock, because another server 0
  * may have come and gone since. Checkpoints that it wrote meanwhile do no harm: ours is older,
  * and as good to go on from. */
@@ -266,6 +284,9 @@ static enum status take_place(struct checkpointer *checkpointer, const struct re
     if (status == STATUS_OK)
         run_directory_begin_at(&checkpointer->directory,
                                checkpointer->reader_open ? checkpointer->reader.manifest.step : 0);
+    if (status == STATUS_OK && checkpointer->reader_open && begins_with_given(checkpointer))
+        status = initial_keep(&checkpointer->job, options->disk, options->out,
+                              checkpointer->reader.arrays[0], error);
     if (status == STATUS_OK)
         status = open_record(checkpointer, records, next->number, outbox, error);
     checkpointer->sets_session = status == STATUS_OK && records && !checkpointer->chronicle.ended
@@ -816,11 +837,9 @@ static enum status open_first(struct checkpointer *checkpointer, uint64_t step,
                               struct error *error)
 {
     char path[DISK_PATH_MAX];
-    const struct checkpointer_options *options = &checkpointer->options;
-    checkpoint_path(path, options->out, step);
+    checkpoint_path(path, checkpointer->options.out, step);
     bool passed_over;
-    enum status status = checkpoint_resume(reader, options->disk, options->out, options->restore,
-                                           &passed_over, report_damage, outbox, error);
+    enum status status = resume(checkpointer, reader, &passed_over, outbox, error);
     if (status != STATUS_OK || reader->manifest.step == step)
         return status;
     checkpoint_close(reader);

@@ -23,6 +23,8 @@
  * removed. An event log that cannot be written costs its lines, TensorBoard's files (board.h)
  * their events. Only the run's beginning, a new generation and the last model must succeed.
  *
+ * A job with given initial values begins with those, as from a checkpoint at step 0 that server 0 has.
+ *
  * `--restore`: a run goes on from its own newest whole checkpoint. Where there is none, "auto"
  * and "never" begin at step 0, and a directory is where it begins. "never" refuses an unfinished
  * run, unless the run is still open: then it is this very run, whose server 0 was killed.
@@ -45,6 +47,7 @@ struct checkpointer_options {
     const struct disk *disk;
     char out[MESSAGE_TEXT_MAX];  /* Server 0: the run directory. */
     char restore[DISK_PATH_MAX]; /* Server 0: "auto", "never" or a checkpoint's directory. */
+    char initial[DISK_PATH_MAX]; /* Server 0: file of given initial values; "": OUT has it. */
     bool unchecked;              /* No checks of itself (common/base/invariant.h). */
     uint32_t keep;            /* Server 0: checkpoints (checkpoint.h); 0: as the run began with. */
     struct board_place board; /* Server 0: where TensorBoard's event files go, if anywhere. */

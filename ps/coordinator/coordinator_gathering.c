@@ -331,8 +331,10 @@ static uint64_t scored_before(const struct coordinator *c)
 static void open_first(struct coordinator *c, const struct order_run_opened *opened,
                        const struct frame *sets, uint64_t now_us, struct outbox *outbox)
 {
-    if (c->restore)
+    if (c->restore && c->first_step > 0)
         outbox_log(outbox, "resuming from the checkpoint at step %" PRIu64, c->first_step);
+    else if (c->restore)
+        outbox_log(outbox, "beginning with given values");
     if (job_mode(c->job)->sets && c->job->record != RECORDING_ON)
         outbox_log(outbox, "which leaves steps are made of is not recorded (--record off): the run "
                            "cannot be made again, and a server that is killed changes what it "

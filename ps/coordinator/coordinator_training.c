@@ -392,7 +392,7 @@ static void stop_before_start(struct coordinator *c, int code, uint64_t now_us,
                               struct outbox *outbox)
 {
     char text[100] = "stopped before training started";
-    if (c->state == GATHERING && c->restore)
+    if (c->state == GATHERING && c->restore && c->first_step > 0)
         snprintf(text, sizeof text,
                  "stopped before training went on; the checkpoint at step %" PRIu64 " stands",
                  c->first_step);

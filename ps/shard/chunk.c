@@ -84,28 +84,11 @@ void chunk_free(struct chunk *chunk)
     memset(chunk, 0, sizeof *chunk);
 }
 
-/* The part of one variable that lies in the chunk. */
-static void initialize_variable(struct chunk *chunk, uint32_t index)
-{
-    const struct variable *variable = &chunk->plan->job.variables[index];
-    uint64_t start = chunk->plan->offsets[index];
-    uint64_t end = start + variable_elements(variable);
-    uint64_t chunk_end = chunk->first + chunk->count;
-    uint64_t from = start > chunk->first ? start : chunk->first;
-    uint64_t to = end < chunk_end ? end : chunk_end;
-    if (from >= to)
-        return;
-    float *values = chunk->values->data;
-    variable_initialize(variable, index, chunk->plan->job.seed, from - start, to - from,
-                        values + (from - chunk->first));
-}
-
 void chunk_initialize(struct chunk *chunk)
 {
     const struct job *job = &chunk->plan->job;
-    memset(chunk->values->data, 0, chunk->values->bytes);
-    for (uint32_t i = 0; i < job->variable_count; i++)
-        initialize_variable(chunk, i);
+    variables_initialize(job->variables, job->variable_count, job->seed, chunk->plan->given,
+                         chunk->first, chunk->count, chunk->values->data);
     for (uint32_t slot = 0; slot < chunk->plan->slots.count; slot++) {
         float first = job_slot_initial(job, slot);
         for (uint64_t i = 0; i < chunk->count; i++)

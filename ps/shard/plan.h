@@ -17,6 +17,7 @@ struct plan {
     uint32_t server;      /* This plan's server. */
     uint32_t chunk_count; /* Of this server. */
     uint64_t run_id;
+    const float *given; /* [elements] of variables_initialize; NULL: chunks are loaded. Borrowed. */
     uint32_t pushes_max; /* Of a chunk, by one worker in a step. */
 };
 

@@ -168,6 +168,7 @@ struct job specimen_job(enum mode mode)
         .schedule = {SCHEDULE_STEP, 0.05, 7, 40, 1.0 / 3, mode == MODE_SSP ? 0.25 : 0},
         .data = "fashion-mnist",
         .data_digest = DIGEST_OF(9),
+        .initial_digest = {mode == MODE_SSP ? 7 : 0},
         .examples = 60001,
         .test_examples = 10002,
         .score_piece = mode == MODE_SSP ? 500 : 0,

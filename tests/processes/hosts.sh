@@ -105,6 +105,18 @@ for i in 0 1; do
 done
 ok "a server on another disk sends its part to server 0, which has the whole checkpoint"
 
+# A server on another disk, that has no file of them, begins with given values.
+run given-local 0 syncopate run "${job[@]}" --initial "$work/local" --epochs 1 --ps 1 --workers 1 --quiet \
+    --out "$work/given-local"
+mkdir "$disks/given"
+cp "$work/given-local/initial.safetensors" "$disks/given"
+trains given on_other_disk --epochs 1 --initial "$work/local"
+says given-ps0 "beginning with given values"
+if [ "$(model_hash "$disks/given")" != "$(model_hash "$work/given-local")" ]; then
+    fail "given values are others on hosts with disks of their own"
+fi
+ok "given initial values reach a server on another disk"
+
 # Half of it, and on from there: server 1 is sent its chunks over the wire.
 trains half on_other_disk --epochs 1
 sed -i 's/"state": "done"/"state": "stopped"/' "$disks/half/run.json"

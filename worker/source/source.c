@@ -73,18 +73,12 @@ static bool has_given(const struct source *source)
 /* Of given variables there are the source's values, of the others their initializers'. */
 enum status source_initial(struct source *source, uint64_t seed, float *values, struct error *error)
 {
-    uint64_t start = 0;
     enum status status = STATUS_OK;
-    memset(values, 0, source->elements * sizeof *values);
     if (has_given(source))
         status = source->kind->initial(source, seed, values, error);
-    for (uint32_t i = 0; status == STATUS_OK && i < source->variable_count; i++) {
-        const struct variable *variable = &source->variables[i];
-        uint64_t elements = variable_elements(variable);
-        if (variable->initializer != INITIALIZER_GIVEN)
-            variable_initialize(variable, i, seed, 0, elements, values + start);
-        start += variable_room(elements);
-    }
+    if (status == STATUS_OK)
+        variables_initialize(source->variables, source->variable_count, seed, values, 0,
+                             source->elements, values);
     return status;
 }
 

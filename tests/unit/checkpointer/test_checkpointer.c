@@ -1,18 +1,21 @@
 /* test_checkpointer.c - the checkpointer of two servers: cuts, resumed and damaged runs, disks that
  * fail at any change. */
-/* promises: checkpoints disk restore */
+/* promises: checkpoints disk initial restore */
 
 #include "ps/checkpointer/checkpointer.h"
 
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "common/store/checkpoint.h"
 #include "common/store/generation.h"
+#include "common/store/initial.h"
 #include "common/store/model_file.h"
 #include "common/store/run_directory.h"
 #include "deploy/engine/simulated_disk.h"
+#include "ps/checkpointer/checkpointer_state.h"
 #include "ps/shard/plan.h"
 #include "tests/lib/post.h"
 #include "tests/lib/scratch.h"
@@ -426,6 +429,106 @@ TEST_PLAIN(a_killed_server_0_comes_back_to_its_run)
         ck_assert(!opened.ended && !opened.restore); /* Before the first checkpoint. */
         ck_assert_uint_eq(opened.ended_run_id, 0);
     }
+    close_fixture(&f);
+}
+
+/* --- given initial values --- */
+
+/* Of the small job with given values, in a file beside the run's folder; server 0 is told of it. */
+static void open_given(struct fixture *f, float from)
+{
+    char path[DISK_PATH_MAX];
+    float values[64], *declared;
+    struct error error;
+    open_fixture(f, "auto");
+    for (int i = 0; i < 64; i++)
+        values[i] = from + (float)i;
+    scratch_path(path, "given.safetensors");
+    ck_assert(model_file_write(f->disk, path, "any", f->job.variables, f->job.variable_count,
+                               values, NULL, &error) == STATUS_OK);
+    ck_assert_msg(initial_declare(&f->job, f->disk, path, false, &declared, &error) == STATUS_OK,
+                  "%s", error.text);
+    free(declared);
+    strcpy(f->checkpointers[0]->options.initial, path);
+}
+
+/* Server 0 has its own chunks at once; the other's are sent to it. */
+static void expect_given(struct fixture *f, const struct order_run_opened *opened, float from)
+{
+    ck_assert_msg(opened->status == STATUS_OK, "%s", opened->text);
+    ck_assert(opened->restore && opened->restore_step == 0);
+    ck_assert(!load(f, 0, f->out, true).needs_chunks);
+    struct packet *state = post_find(&f->post, TO_ROUTER, MESSAGE_CHUNK_STATE);
+    ck_assert(state->message.chunk_state.step == 0 && state->message.chunk_state.first == 0);
+    ck_assert(((float *)state->payload->data)[1] == from + 1);
+    post_clear(&f->post);
+    ck_assert(load(f, 1, "elsewhere", true).needs_chunks);
+    post_clear(&f->post);
+    give_order(f, 0, (struct order){.kind = ORDER_SEND_CHUNKS, .send_chunks.server = 1}, NULL);
+    ck_assert_uint_eq(post_count(&f->post, TO_COORDINATOR, MESSAGE_CHUNK_STATE), 4);
+    for (size_t i = 0; i < f->post.taken_count; i++) {
+        const struct packet *packet = &f->post.taken[i].packet;
+        const struct message_chunk_state *chunk = &packet->message.chunk_state;
+        float first = chunk->array == 0 ? from + (float)chunk->first : 0.1f; /* adagrad's. */
+        ck_assert(((float *)packet->payload->data)[0] == first);
+    }
+    post_clear(&f->post);
+}
+
+TEST_PLAIN(given_values_are_a_checkpoint_at_step_0)
+{
+    struct fixture f;
+    char path[DISK_PATH_MAX];
+    open_given(&f, 10);
+    struct order_run_opened opened = open_run(&f);
+    expect_given(&f, &opened, 10);
+    opened = go_back(&f); /* Before there is another. */
+    expect_given(&f, &opened, 10);
+    scratch_path(path, "given.safetensors");
+    ck_assert_int_eq(unlink(path), 0);
+    struct job job;
+    ck_assert(job_copy(&job, &f.job) == STATUS_OK);
+    close_fixture(&f);
+
+    open_fixture(&f, "auto"); /* Another process, that has only the run's folder. */
+    job_free(&f.job);
+    f.job = job;
+    opened = open_run(&f);
+    ck_assert_uint_eq(opened.generation, 2);
+    expect_given(&f, &opened, 10);
+    close_fixture(&f);
+}
+
+TEST_PLAIN(other_values_than_the_declared_ones_leave_no_run)
+{
+    struct fixture f;
+    open_given(&f, 10);
+    f.job.initial_digest[0] ^= 1;
+    struct order_run_opened opened = open_run(&f);
+    ck_assert_int_eq(opened.status, STATUS_MISMATCH);
+    ck_assert_ptr_nonnull(strstr(opened.text, "initial values: "));
+    ck_assert(!scratch_has(f.out));
+    f.job.initial_digest[0] ^= 1;
+    f.checkpointers[0]->options.initial[0] = '\0';
+    opened = open_run(&f);
+    ck_assert_int_eq(opened.status, STATUS_IO);
+    ck_assert_msg(strstr(opened.text, "initial.safetensors is missing") != NULL, "%s", opened.text);
+    close_fixture(&f);
+}
+
+TEST_PLAIN(a_run_that_stops_before_its_first_step_leaves_the_given_model)
+{
+    struct fixture f;
+    struct model_file file;
+    char path[DISK_PATH_MAX];
+    open_given(&f, 10);
+    struct order_run_opened opened = open_run(&f);
+    expect_given(&f, &opened, 10);
+    ck_assert(summarize(&f, RUN_STOPPED, 0, EXIT_INTERRUPTED).status == STATUS_OK);
+    scratch_path(path, "run/model.safetensors");
+    ck_assert_int_eq(model_file_open(&file, f.disk, path, NULL), STATUS_OK);
+    ck_assert(file.parameters[63] == 10 + 63);
+    model_file_close(&file);
     close_fixture(&f);
 }
 

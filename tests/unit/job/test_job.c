@@ -167,6 +167,8 @@ TEST_PLAIN(variables_out_of_range_are_refused)
     REFUSED("rank 0", j->variables[0].rank = 0);
     REFUSED("rank 9", j->variables[0].rank = 9);
     REFUSED("axis 1 is 0", j->variables[0].shape[1] = 0);
+    ACCEPTED(j->variables[0].initializer = INITIALIZER_GIVEN; j->initial_digest[3] = 1);
+    ACCEPTED(memset(j->variables[1].name, 'a', VARIABLE_NAME_MAX - 1));
     REFUSED("initializer number", j->variables[0].initializer = INITIALIZER_COUNT);
     REFUSED("fan-in", j->variables[0].fan_in = 0);
     REFUSED("fan-out", j->variables[0].fan_out = 0);
@@ -291,6 +293,8 @@ TEST_PLAIN(the_first_difference_is_named_with_both_values)
     DIFFERS("batch: 64 in the running job, 32 in worker/1", j->batch = 32);
     DIFFERS("micro-batch: 16 in the running job, 8 in worker/1", j->micro_batch = 8);
     DIFFERS("training examples: 60000 in the running job, 1000 in worker/1", j->examples = 1000);
+    DIFFERS("initial values: 00000000... in the running job, 05000000... in worker/1",
+            j->initial_digest[0] = 5);
     DIFFERS("test examples: 10000 in the running job, 0 in worker/1", j->test_examples = 0);
     DIFFERS("data digest: 3f9a01c2... (fashion-mnist) in the running job, "
             "3f9a01c2... (fashion-mnist) in worker/1",

@@ -86,6 +86,42 @@ TEST_PLAIN(initial_values_never_change_between_versions)
                       (double)expected[i]);
 }
 
+TEST_PLAIN(any_part_of_the_space_starts_as_it_does_in_the_whole)
+{
+    const struct variable variables[] = {
+        {.rank = 1, .shape = {5}, .initializer = INITIALIZER_GIVEN},
+        {.rank = 2,
+         .shape = {3, 7},
+         .initializer = INITIALIZER_GLOROT_UNIFORM,
+         .fan_in = 3,
+         .fan_out = 7},
+        {.rank = 1, .shape = {16}, .initializer = INITIALIZER_GIVEN},
+        {.rank = 1, .shape = {2}, .initializer = INITIALIZER_ZEROS},
+    };
+    enum { SPACE = 16 + 32 + 16 + 16 };
+    float given[SPACE], whole[SPACE], part[SPACE], alone[21];
+    ck_assert_uint_eq(variables_room(variables, 4), SPACE);
+    for (int i = 0; i < SPACE; i++)
+        given[i] = (float)(100 + i);
+    variables_initialize(variables, 4, 42, given, 0, SPACE, whole);
+    variable_initialize(&variables[1], 1, 42, 0, 21, alone);
+    for (int i = 0; i < SPACE; i++) {
+        bool is_given = i < 5 || (i >= 48 && i < 64), drawn = i >= 16 && i < 16 + 21;
+        ck_assert(whole[i] == (is_given ? given[i] : drawn ? alone[i - 16] : 0));
+    }
+    for (uint64_t first = 0; first < SPACE; first++)
+        for (uint64_t count = 0; first + count <= SPACE; count++) {
+            memset(part, 0x7f, sizeof part);
+            variables_initialize(variables, 4, 42, given, first, count, part);
+            ck_assert_mem_eq(part, whole + first, count * sizeof *part);
+            ck_assert(count == SPACE || part[count] > 1e38f);
+        }
+    variables_initialize(variables, 4, 42, NULL, 0, SPACE, part);
+    ck_assert(part[0] == 0 && part[63] == 0 && part[16] == whole[16]);
+    variables_initialize(variables, 4, 42, given, 0, SPACE, given); /* In place. */
+    ck_assert_mem_eq(given, whole, sizeof whole);
+}
+
 TEST_PLAIN(glorot_values_are_uniform_within_the_limit)
 {
     uint64_t count = variable_elements(&dense);

@@ -1153,7 +1153,7 @@ TEST_PLAIN(files_that_are_no_model_are_refused)
         "          \0\0\0\0";
     scratch_write(path, integers, sizeof integers - 1);
     ck_assert_int_eq(model_file_open(&file, disk, path, &error), STATUS_INVALID);
-    ck_assert_msg(strstr(error.text, "only F32") != NULL, "%s", error.text);
+    ck_assert_msg(strstr(error.text, "\"w\" is I32") != NULL, "%s", error.text);
 }
 
 int main(void)

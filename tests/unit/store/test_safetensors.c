@@ -1,6 +1,7 @@
 /* test_safetensors.c - the golden file is read and written byte by byte; what breaks a rule is
  * refused. */
 
+#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -134,6 +135,45 @@ TEST_PLAIN(tensors_come_in_the_order_of_their_data)
     ck_assert_str_eq(file.tensors[1].name, "b");
     ck_assert(!safetensors_is_f32(&file.tensors[0]));
     safetensors_close(&file);
+}
+
+/* Of every kind of floating-point number, at odd addresses. */
+TEST_PLAIN(floats_of_other_sizes_are_read_as_floats)
+{
+    static const struct {
+        const char *dtype;
+        uint8_t bytes[8], size;
+        float value;
+    } cases[] = {
+        {"F32", {0, 0, 0xc0, 0xbf}, 4, -1.5f},
+        {"F64", {0x9a, 0x99, 0x99, 0x99, 0x99, 0x99, 0xb9, 0x3f}, 8, 0.1f},
+        {"F64", {0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xef, 0x7f}, 8, INFINITY},
+        {"BF16", {0xc0, 0xbf}, 2, -1.5f},
+        {"BF16", {0x01, 0x00}, 2, 0x1p-133f},
+        {"F16", {0x00, 0x3c}, 2, 1},
+        {"F16", {0x55, 0x35}, 2, 0x1.554p-2f},
+        {"F16", {0xff, 0x7b}, 2, 65504},
+        {"F16", {0x01, 0x80}, 2, -0x1p-24f},
+        {"F16", {0xff, 0x03}, 2, 0x1.ff8p-15f},
+        {"F16", {0x00, 0x80}, 2, -0.0f},
+        {"F16", {0x00, 0xfc}, 2, -INFINITY},
+        {"F16", {0x00, 0x7e}, 2, NAN},
+    };
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        uint8_t data[9];
+        float value = 0;
+        memcpy(data + 1, cases[i].bytes, cases[i].size);
+        const struct safetensors_tensor tensor = {
+            .dtype = cases[i].dtype, .elements = 1, .data = data + 1};
+        ck_assert(safetensors_is_float(&tensor));
+        safetensors_floats(&tensor, &value);
+        ck_assert_msg(memcmp(&value, &cases[i].value, sizeof value) == 0 ||
+                          (isnan(value) && isnan(cases[i].value)),
+                      "case %zu: %a", i, (double)value);
+    }
+    static const char *const others[] = {"I64", "U8", "BOOL", "F8_E4M3"};
+    for (size_t i = 0; i < 4; i++)
+        ck_assert(!safetensors_is_float(&(struct safetensors_tensor){.dtype = others[i]}));
 }
 
 TEST_PLAIN(a_file_without_tensors_is_a_file)
