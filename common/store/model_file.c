@@ -471,18 +471,19 @@ static enum status check_same(const struct model_file *file, const struct variab
                               uint32_t count, const char *path, struct error *error)
 {
     char theirs[VARIABLE_SHAPE_MAX], ours[VARIABLE_SHAPE_MAX];
+    bool asks = job_asks_program(&file->job);
+    const char *maker = asks ? "the program" : "its layer list";
+    const char *more = asks ? "" : " for these images";
     for (uint32_t i = 0; i < count; i++) {
         const struct variable *found =
             find(file->variables, file->variable_count, variables[i].name);
         variable_shape(&variables[i], ours);
         if (found == NULL)
-            return error_set(error, STATUS_MISMATCH,
-                             "%.300s: has no %s, which its layer list makes %s for these images",
-                             path, variables[i].name, ours);
+            return error_set(error, STATUS_MISMATCH, "%.300s: has no %s, which %s makes %s%s", path,
+                             variables[i].name, maker, ours, more);
         if (strcmp(variable_shape(found, theirs), ours) != 0)
-            return error_set(error, STATUS_MISMATCH,
-                             "%.300s: has %s %s where its layer list makes %s for these images",
-                             path, found->name, theirs, ours);
+            return error_set(error, STATUS_MISMATCH, "%.300s: has %s %s where %s makes %s%s", path,
+                             found->name, theirs, maker, ours, more);
     }
     for (uint32_t i = 0; i < file->variable_count; i++)
         if (find(variables, count, file->variables[i].name) == NULL)
