@@ -371,7 +371,7 @@ const struct option_row option_rows[] = {
      "softmax: labels are classes. mse: labels are real numbers, and the loss is the mean squared error. Default: "
      "softmax."},
     {"program", OPTION_GROUP_JOB, OPTION_KIND_TEXT, FIELD(program),
-     JOB | OPTION_CALIBRATE | OPTION_EVALUATE | OPTION_REPLAY, "COMMAND", NULL, 0, 0, NULL, NULL,
+     JOB | OPTION_CALIBRATE | OPTION_EVALUATE | OPTION_EXPORT | OPTION_REPLAY, "COMMAND", NULL, 0, 0, NULL, NULL,
      "A command that computes gradients in place of --model and --data, such as \"python3 net.py\"; it is started "
      "beside each worker. No file of a run has it."},
     {"program-fd", OPTION_GROUP_JOB, OPTION_KIND_TEXT, FIELD(program_fd), WORKS | OPTION_SIMULATE,

@@ -90,10 +90,11 @@ static const struct program_text program_texts[] = {
      "way is scored, and the best kept.",
      "  syncopate evaluate runs/async4\n"
      "  syncopate evaluate --follow runs/async4 --patience 5"},
-    {OPTION_EXPORT, "PATH [options]", "the path of a run's folder or a checkpoint",
+    {OPTION_EXPORT, "[PATH] [options]", "the path of a run's folder or a checkpoint",
      "turn a checkpoint into one model.safetensors",
      "Merge a checkpoint into one model.safetensors that has the variables' own names and shapes. "
-     "PATH is a checkpoint (a step-... folder) or a run directory.",
+     "PATH is a checkpoint (a step-... folder) or a run directory. With --program it is the values that a "
+     "program begins with, for --initial.",
      "  syncopate export runs/async4 --out fashion.safetensors"},
     {OPTION_INSPECT, "PATH [options]",
      "the path of a run's folder, a comparison's, a checkpoint or a model.safetensors, or a "

@@ -1,4 +1,5 @@
-/* syncopate export PATH --out FILE: a checkpoint's parts merged into one model.safetensors. */
+/* syncopate export PATH --out FILE: a checkpoint's parts merged into one model.safetensors; or the values that
+ * a program begins with. */
 
 #include <errno.h>
 #include <fcntl.h>
@@ -10,6 +11,7 @@
 #include "common/options/options.h"
 #include "common/store/checkpoint.h"
 #include "deploy/command/command.h"
+#include "deploy/run/program_values.h"
 
 #define DEFAULT_OUT "model.safetensors"
 
@@ -80,6 +82,19 @@ int command_export(const struct command_call *call, struct error *error)
         error_set(error, STATUS_INVALID,
                   "--out=%.300s: a model is written as safetensors alone: NAME.safetensors", out);
         return EXIT_USAGE;
+    }
+    if ((options->path == NULL) == (options->program == NULL)) {
+        error_set(error, STATUS_INVALID, "needs PATH, or --program for the values it begins with");
+        return EXIT_USAGE;
+    }
+    if (options->program != NULL) {
+        bool any = false;
+        enum status status = check_free(out, error);
+        if (status == STATUS_OK)
+            status = program_values_write(options, out, &any, error);
+        if (status == STATUS_OK && !any)
+            status = error_set(error, STATUS_INVALID, "the program gives no values");
+        return command_exit_code(status);
     }
     return command_exit_code(export_model(options->path, out, options->quiet, error));
 }

@@ -9,12 +9,14 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include "common/address/address.h"
 #include "common/base/clock.h"
 #include "common/process/log.h"
 #include "common/process/parent.h"
+#include "common/store/initial.h"
 #include "deploy/command/command.h"
 #include "deploy/launcher/arguments.h"
 #include "deploy/launcher/colocated_pair.h"
@@ -22,6 +24,7 @@
 #include "deploy/launcher/ports.h"
 #include "deploy/launcher/programs.h"
 #include "deploy/place/place.h"
+#include "deploy/run/program_values.h"
 
 extern char **environ;
 
@@ -204,6 +207,23 @@ static void name_program(const struct task *task, bool server, char path[PATH_MA
     snprintf(path, PATH_MAX + 32, "%s/syncopate-%s", task->programs, server ? "ps" : "worker");
 }
 
+/* Server 0 begins with what a program gives. */
+static enum status keep_initial(const struct task *task, struct error *error)
+{
+    char path[DISK_PATH_MAX];
+    struct stat there;
+    bool any;
+    const struct options *options = task->options;
+    if (!task->place.serves || task->place.server != 0 || options->program == NULL ||
+        options->initial != NULL)
+        return STATUS_OK;
+    snprintf(path, sizeof path, "%.*s/" INITIAL_FILE, DISK_PATH_MAX - 32, options->out);
+    if (stat(path, &there) == 0)
+        return STATUS_OK;
+    enum status status = disk_posix.make_directory(disk_posix.context, options->out, error);
+    return status == STATUS_OK ? program_values_write(options, path, &any, error) : status;
+}
+
 static int become_role(const struct task *task, struct error *error)
 {
     char path[PATH_MAX + 32];
@@ -303,7 +323,9 @@ static int take_place(struct task *task, struct error *error)
         return EXIT_CANNOT_OPEN;
     if (place->evaluates)
         return evaluate(task, error);
-    int code = place->meets ? meet(task, error) : EXIT_DONE;
+    int code = command_exit_code(keep_initial(task, error));
+    if (code == EXIT_DONE && place->meets)
+        code = meet(task, error);
     if (code != EXIT_DONE || (!place->serves && !place->works))
         return code;
     return place->serves && place->works ? be_both(task, error) : become_role(task, error);

@@ -140,14 +140,15 @@ enum status remote_run_dir_read_note(struct remote_run_dir *remote_dir, const ch
 
 enum status remote_run_dir_send(const struct remote_run_dir *remote_dir, struct error *error)
 {
-    char run[DISK_PATH_MAX + 16], said[REMOTE_COMMAND_LINE_MAX];
+    char run[DISK_PATH_MAX + 16], initial[DISK_PATH_MAX + 24], said[REMOTE_COMMAND_LINE_MAX];
     const char *const all[] = {
         "tar", "-C", remote_dir->out, "--exclude=./logs", "--exclude=./elsewhere", "-cf", "-",
         ".",   NULL};
     const char *const none[] = {"tar", "-cf", "-", "-T", "/dev/null", NULL};
     struct arguments source = {0}, sink = {0};
     snprintf(run, sizeof run, "%s/run.json", remote_dir->out);
-    add_words(&source, access(run, F_OK) == 0 ? all : none);
+    snprintf(initial, sizeof initial, "%s/initial.safetensors", remote_dir->out);
+    add_words(&source, access(run, F_OK) == 0 || access(initial, F_OK) == 0 ? all : none);
     add_there(remote_dir, take_script, &sink);
     bool fine = remote_command_pipe(&source, &sink, PIPE_SECONDS, said);
     arguments_free(&source);
