@@ -93,7 +93,8 @@ static const struct program_text program_texts[] = {
     {OPTION_EXPORT, "[PATH] [options]", "the path of a run's folder or a checkpoint",
      "turn a checkpoint into one model.safetensors",
      "Merge a checkpoint into one model.safetensors that has the variables' own names and shapes. "
-     "PATH is a checkpoint (a step-... folder) or a run directory. With --program it is the values that a "
+     "PATH is a checkpoint (a step-... folder) or a run directory. With --program it is the values "
+     "that a "
      "program begins with, for --initial.",
      "  syncopate export runs/async4 --out fashion.safetensors"},
     {OPTION_INSPECT, "PATH [options]",
