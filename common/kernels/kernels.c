@@ -46,12 +46,19 @@ void kernels_multiply_at(uint64_t m, uint64_t n, uint64_t k, const float *a, con
     multiply(m, n, (struct tile_walk){.length = k, .x_step = m, .x_place = 1}, a, b, c, write);
 }
 
-/* Rows of b that are worked on together, so that what they give is near when it is turned. */
-#define TURNED_ROWS 96
+/* Rows of b that are worked on together, so that what they give is near when it is turned: more of
+ * them where each time a panel of many lanes is brought together (tile_body.h). */
+#define TURNED_ROWS_MAX 384
+
+static uint64_t turned_rows(uint64_t lanes, uint64_t steps)
+{
+    bool panels = lanes >= 64 && steps >= 512 && kernels_instructions() != KERNELS_AVX512;
+    return panels ? TURNED_ROWS_MAX : 96;
+}
 
 uint64_t kernels_multiply_turned_scratch(uint64_t m, uint64_t k)
 {
-    return (k + TURNED_ROWS) * m;
+    return (k + TURNED_ROWS_MAX) * m;
 }
 
 /* Lanes must lie side by side, and in b those of one element do not. So c' = b a': only the small
@@ -60,10 +67,11 @@ void kernels_multiply_turned(uint64_t m, uint64_t n, uint64_t k, const float *a,
                              float *c, float *scratch)
 {
     float *turned = scratch, *product = scratch + k * m;
+    uint64_t most = turned_rows(m, k);
     struct tile_walk walk = {.length = k, .x_step = 1, .x_place = k};
     kernels_transpose(m, k, a, k, turned, m);
-    for (uint64_t row = 0; row < n; row += TURNED_ROWS) {
-        uint64_t rows = n - row < TURNED_ROWS ? n - row : TURNED_ROWS;
+    for (uint64_t row = 0; row < n; row += most) {
+        uint64_t rows = n - row < most ? n - row : most;
         multiply(rows, m, walk, b + row * k, turned, product, KERNELS_SET);
         kernels_transpose(rows, m, product, m, c + row, n);
     }

@@ -276,10 +276,13 @@ static void run_parts(const struct tile_walk *walk, const struct tile_width *wid
 
 /* Rows so far apart lie on a page each, of which a tile wants one line, and where the distance is a
  * power of two all these lines want the same few places of the first-level cache. So what is worked
- * on is brought together first: a panel of y, 64 KiB, column after column, and a block of x, 12 KiB,
- * for as many places as share the cache with a column. No sum is made in another order for it. */
+ * on is brought together first: a panel of y, up to 1 MiB of the stack, column after column, and a
+ * block of x, place after place, that stays in the second-level cache with a column. A panel this
+ * wide is read again from further away, and a block is brought and a sum taken up the fewer times.
+ * No sum is made in another order for it. */
 #define ROWS_APART      256
-#define PANEL_LANES     256
+#define PANEL_STEPS     256
+#define PANEL_LANES     1024
 #define PLACES_TOGETHER 48
 
 /* The next column's width, and how many lanes it has. */
@@ -301,24 +304,24 @@ static UNCHECKED void bring_row(uint64_t steps, uint64_t step, uint64_t lanes, c
     }
 }
 
-/* Steps or places of x side by side stay so. */
 static UNCHECKED void bring_block(struct tile_walk *part, uint64_t places, const float *from,
                                   float *block)
 {
-    bool steps = part->x_step == 1;
-    uint64_t rows = steps ? places : part->length, row = steps ? part->length : places;
-    uint64_t apart = steps ? part->x_place : part->x_step;
-    for (uint64_t i = 0; i < rows; i++)
-        memcpy(block + i * row, from + i * apart, row * sizeof *block);
-    part->x_step = steps ? 1 : row;
-    part->x_place = steps ? row : 1;
+    uint64_t steps = part->length;
+    if (part->x_step == 1)
+        for (uint64_t p = 0; p < places; p++)
+            memcpy(block + p * steps, from + p * part->x_place, steps * sizeof *block);
+    else
+        kernels_transpose(steps, places, from, part->x_step, block, steps);
+    part->x_step = 1;
+    part->x_place = steps;
 }
 
 /* A block of x and all columns of a panel. */
 static UNCHECKED void run_block(struct tile_walk part, uint64_t places, uint64_t lanes,
                                 const float *x, const float *panel, const float *start, float *sums)
 {
-    _Alignas(64) float block[STEPS_TOGETHER * PLACES_TOGETHER];
+    _Alignas(64) float block[PANEL_STEPS * PLACES_TOGETHER];
     bring_block(&part, places, x, block);
     for (uint64_t lane = 0, n; lane < lanes; lane += n) {
         const struct tile_width *width = next_column(lanes - lane, &n);
@@ -331,7 +334,7 @@ static UNCHECKED void run_block(struct tile_walk part, uint64_t places, uint64_t
 static UNCHECKED void run_panel(const struct tile_walk *part, uint64_t places, uint64_t lanes,
                                 const float *x, const float *y, const float *start, float *sums)
 {
-    _Alignas(64) float panel[STEPS_TOGETHER * PANEL_LANES];
+    _Alignas(64) float panel[PANEL_STEPS * PANEL_LANES];
     struct parts parts = parts_of(places, PLACES_TOGETHER);
     for (uint64_t step = 0; step < part->length; step++)
         bring_row(part->length, step, lanes, y + step * part->y_step, panel);
@@ -347,8 +350,9 @@ static void run_panels(const struct tile_walk *walk, uint64_t places, uint64_t l
                        const float *x, const float *y, const float *start, float *sums)
 {
     struct tile_walk part = *walk;
+    struct parts parts = parts_of(walk->length, PANEL_STEPS);
     for (uint64_t step = 0; step < walk->length; step += part.length) {
-        part.length = smaller(walk->length - step, STEPS_TOGETHER);
+        part.length = parts_next(&parts);
         part.relu = walk->relu && step + part.length == walk->length;
         run_panel(&part, places, lanes, x + step * walk->x_step, y + step * walk->y_step, start,
                   sums);

@@ -459,7 +459,7 @@ static void measure_dense(struct benchmark *benchmark, uint32_t examples, uint32
 
 static void measure_dense_layers(struct benchmark *benchmark)
 {
-    static const uint32_t leaves[] = {16, 64}, sides[] = {256, 1024, 2048};
+    static const uint32_t leaves[] = {16, 64, 256}, sides[] = {256, 1024, 2048};
     for (size_t s = 0; s < sizeof sides / sizeof *sides; s++) {
         for (size_t l = 0; l < sizeof leaves / sizeof *leaves; l++)
             measure_dense(benchmark, leaves[l], sides[s], sides[s]);
