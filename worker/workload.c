@@ -71,6 +71,8 @@ static int ask_initial(struct workload *workload, struct error *error)
 {
     struct error why = {0};
     struct job *job = &workload->job;
+    if (!workload->source->answers) /* Only its declaration is there. */
+        return EXIT_DONE;
     workload->initial = aligned_alloc(64, workload->source->elements * sizeof(float));
     if (workload->initial == NULL) {
         error_set(error, STATUS_MEMORY, "no memory for the initial values");
@@ -90,7 +92,7 @@ static int take_initial(struct workload *workload, const struct options *options
 {
     struct error why = {0};
     if (options->initial == NULL)
-        return initial_is_given(&workload->job) ? ask_initial(workload, error) : EXIT_DONE;
+        return job_has_given(&workload->job) ? ask_initial(workload, error) : EXIT_DONE;
     bool missing_new = strcmp(options->initial_missing, "new") == 0;
     enum status status = initial_declare(&workload->job, &disk_posix, options->initial, missing_new,
                                          &workload->initial, &why);
@@ -225,6 +227,37 @@ int workload_read(struct workload *workload, struct options *options, struct err
             code = open_trace(workload, options, error);
     }
     return code == EXIT_DONE ? make_gradient(workload, error) : code;
+}
+
+enum status workload_give(struct workload *workload, struct options *options, const char *out,
+                          char path[DISK_PATH_MAX], struct error *error)
+{
+    if (workload->initial == NULL || options->initial != NULL)
+        return STATUS_OK;
+    if (snprintf(path, DISK_PATH_MAX, "%s/" INITIAL_FILE, out) >= DISK_PATH_MAX)
+        return error_set(error, STATUS_INVALID, "--out: the path is too long");
+    enum status status = disk_posix.make_directory(disk_posix.context, out, error);
+    if (status == STATUS_OK)
+        status = initial_keep(&workload->job, &disk_posix, out, workload->initial, error);
+    options->initial = path;
+    free(workload->initial);
+    workload->initial = NULL;
+    return status;
+}
+
+int workload_ask(struct options *options, const char *out, char path[DISK_PATH_MAX],
+                 struct error *error)
+{
+    struct workload workload;
+    struct options asking = *options;
+    asking.declares = NULL;
+    if (options->program == NULL)
+        return EXIT_DONE;
+    int code = workload_look(&workload, &asking, error);
+    if (code == EXIT_DONE && workload_give(&workload, options, out, path, error) != STATUS_OK)
+        code = EXIT_CANNOT_OPEN;
+    workload_free(&workload);
+    return code;
 }
 
 void workload_free(struct workload *workload)

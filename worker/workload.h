@@ -17,6 +17,7 @@
 
 #include <stdbool.h>
 
+#include "common/file/disk.h"
 #include "common/job/partition.h"
 #include "common/options/options.h"
 #include "worker/node_gradient.h"
@@ -44,6 +45,14 @@ int workload_look(struct workload *workload, struct options *options, struct err
 
 /* Of a workload that is zeroed, or was looked at with these options. */
 int workload_read(struct workload *workload, struct options *options, struct error *error);
+
+/* A program's initial values go into out/initial.safetensors, as --initial of the job's processes; path keeps
+ * that name. Nothing where the program gives none, or --initial does. */
+enum status workload_give(struct workload *workload, struct options *options, const char *out,
+                          char path[DISK_PATH_MAX], struct error *error);
+/* The same of a job that is not looked at yet, for they may depend on its seed. An exit code. */
+int workload_ask(struct options *options, const char *out, char path[DISK_PATH_MAX],
+                 struct error *error);
 
 void workload_free(struct workload *workload);
 

@@ -358,10 +358,19 @@ bool job_asks_program(const struct job *job)
     return strncmp(job->model, JOB_MODEL_PROGRAM, sizeof JOB_MODEL_PROGRAM - 1) == 0;
 }
 
+bool job_has_given(const struct job *job)
+{
+    for (uint32_t i = 0; i < job->variable_count; i++)
+        if (job->variables[i].initializer == INITIALIZER_GIVEN)
+            return true;
+    return false;
+}
+
 bool job_has_read_data(const struct job *job)
 {
     static const uint8_t none[DIGEST_BYTES];
-    return memcmp(job->data_digest, none, sizeof none) != 0;
+    return memcmp(job->data_digest, none, sizeof none) != 0 &&
+           (!job_has_given(job) || memcmp(job->initial_digest, none, sizeof none) != 0);
 }
 
 enum chunk_borders job_borders(const struct job *job)

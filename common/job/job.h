@@ -109,7 +109,10 @@ enum job_scope {
     JOB_SCOPE_UNREAD,
 };
 
-/* Whether the job knows its data's digest. */
+/* Whether any variable is given. */
+bool job_has_given(const struct job *job);
+
+/* Whether the job knows the digests of its data, and of initial values if it has given ones. */
 bool job_has_read_data(const struct job *job);
 
 /* Free what job owns and zero it; a zeroed job is fine. */

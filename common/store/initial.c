@@ -9,14 +9,6 @@
 #include "common/base/hash.h"
 #include "common/base/wording.h"
 
-bool initial_is_given(const struct job *job)
-{
-    for (uint32_t i = 0; i < job->variable_count; i++)
-        if (job->variables[i].initializer == INITIALIZER_GIVEN)
-            return true;
-    return false;
-}
-
 void initial_digest(const struct job *job, const float *values, uint8_t digest[DIGEST_BYTES])
 {
     uint64_t elements = variables_room(job->variables, job->variable_count);

@@ -18,9 +18,6 @@
 
 #define INITIAL_FILE "initial.safetensors"
 
-/* Whether any variable is given. */
-bool initial_is_given(const struct job *job);
-
 /* Declare that the job begins with the values of the file: makes variables given, and sets the digest. A
  * variable that the file does not have is an error, or (missing_new) keeps its initializer. *values is the
  * caller's to free after STATUS_OK. */

@@ -236,19 +236,23 @@ static void note_machine(const struct interleaved_run *run, const struct machine
         run_noise_add(&noise, &disk_posix, run->out, NULL);
 }
 
-static int launch(struct comparing *comparing, const struct interleaved_run *run, size_t index,
+static int launch(struct comparing *comparing, struct interleaved_run *run, size_t index,
                   struct error *error)
 {
+    char initial[DISK_PATH_MAX];
     struct progress progress;
     if (comparing->virtual_runs != NULL)
         return virtual_runs_await(comparing->virtual_runs, index,
                                   &comparing->interleaving.took[index], error);
+    int code = workload_ask(&run->options, run->out, initial, error);
+    if (code != EXIT_DONE)
+        return code;
     struct machine_watch before, after;
     machine_watch_look(&before);
     progress_open(&progress, comparing->output, comparing->style, run->out, clock_now_seconds());
     struct launch_watch watch = {&progress, watch_tick, watch_say, NULL};
     struct launch_result result;
-    int code = launch_job(&run->options, run->out, NULL, &watch, &result, error);
+    code = launch_job(&run->options, run->out, NULL, &watch, &result, error);
     comparing->stop_code = result.stop_code;
     progress_close(&progress);
     machine_watch_look(&after);

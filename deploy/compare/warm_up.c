@@ -9,6 +9,7 @@
 #include "common/file/folder.h"
 #include "deploy/launcher/launch.h"
 #include "deploy/trace/run_trace.h"
+#include "worker/workload.h"
 
 #define STEPS_TRACED 20
 
@@ -65,7 +66,10 @@ int warm_up_run(const struct warm_up *warm_up, struct error *error)
     if (run_trace_open(&trace, &options, NULL) != STATUS_OK)
         options.trace = NULL;
     struct launch_result result;
-    int code = launch_job(&options, warm_up->out, NULL, &watch, &result, error);
+    char initial[DISK_PATH_MAX];
+    int code = workload_ask(&options, warm_up->out, initial, error);
+    if (code == EXIT_DONE)
+        code = launch_job(&options, warm_up->out, NULL, &watch, &result, error);
     if (code == EXIT_DONE)
         keep_trace(warm_up, &trace);
     else

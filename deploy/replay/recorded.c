@@ -256,7 +256,7 @@ enum status recorded_open(struct recorded *recorded, const struct disk *disk, co
     status = unfit(read_record(recorded, disk, path, &why), &why, error);
     if (status == STATUS_OK)
         status = unfit(read_sets(recorded, disk, path, &why), &why, error);
-    if (status != STATUS_OK || !initial_is_given(&recorded->found.job))
+    if (status != STATUS_OK || !job_has_given(&recorded->found.job))
         return status;
     return unfit(initial_read(&recorded->found.job, disk, path, NULL, &recorded->initial, &why),
                  &why, error);

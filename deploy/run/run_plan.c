@@ -72,6 +72,8 @@ enum status run_plan_find_out(struct run_plan *plan, struct error *error)
 {
     enum status status = find_out(plan, error);
     if (status == STATUS_OK)
+        status = workload_give(&plan->workload, &plan->options, plan->out, plan->initial, error);
+    if (status == STATUS_OK)
         status = board_place_find(&plan->board, plan->options.tensorboard,
                                   plan->options.tensorboard_run, plan->out, 0, error);
     return status;

@@ -18,12 +18,13 @@ struct run_plan {
     struct options options;
     struct workload workload; /* Inspected, not read. */
     char out[DISK_PATH_MAX];
-    struct board_place board; /* For TensorBoard. */
-    FILE *voice;              /* The stream of its lines. */
-    const char *cluster;      /* In virtual time: the cluster; NULL: on this machine. */
-    const char *memory;       /* And its memory on this machine. */
-    const char *hosts;        /* The hosts of processes as text; NULL: here. */
-    bool out_made;            /* Created here, empty: removed again if it stays empty. */
+    char initial[DISK_PATH_MAX]; /* options.initial, where the program gave the values. */
+    struct board_place board;    /* For TensorBoard. */
+    FILE *voice;                 /* The stream of its lines. */
+    const char *cluster;         /* In virtual time: the cluster; NULL: on this machine. */
+    const char *memory;          /* And its memory on this machine. */
+    const char *hosts;           /* The hosts of processes as text; NULL: here. */
+    bool out_made;               /* Created here, empty: removed again if it stays empty. */
 };
 
 /* The folder of --out, where such a run may begin or resume; or a new folder in runs/. Waits for

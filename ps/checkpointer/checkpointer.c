@@ -136,7 +136,7 @@ static enum status resume(struct checkpointer *checkpointer, struct checkpoint_r
     const struct checkpointer_options *options = &checkpointer->options;
     enum status status = checkpoint_resume(reader, options->disk, options->out, options->restore,
                                            passed_over, report_damage, outbox, error);
-    if (status != STATUS_NOT_FOUND || !initial_is_given(&checkpointer->job))
+    if (status != STATUS_NOT_FOUND || !job_has_given(&checkpointer->job))
         return status;
     status = initial_open(reader, &checkpointer->job, options->disk, options->out,
                           options->initial[0] != '\0' ? options->initial : NULL, error);
@@ -252,7 +252,7 @@ static enum status open_record(struct checkpointer *checkpointer, bool records, 
 /* The reader has the values of step 0, and no earlier session's. */
 static bool begins_with_given(const struct checkpointer *checkpointer)
 {
-    return initial_is_given(&checkpointer->job) && checkpointer->reader.manifest.step == 0;
+    return job_has_given(&checkpointer->job) && checkpointer->reader.manifest.step == 0;
 }
 
 /* Take the run directory. The generation is read again under the lock, because another server 0

@@ -75,6 +75,35 @@ run lost 3 syncopate replay async
 says lost "async/initial.safetensors is missing"
 ok "an async run is replayed to the bit from the values that it keeps; others are noticed"
 
+# --- of a program ---------------------------------------------------------------------------------
+# It gives the values that --model has by the seed.
+export LAYERS=$build/tests/programs/layers
+given="\"\$LAYERS\" 'flatten, dense 5 relu, dense 10' synthetic:400 7 --given 1"
+expected=$(member fresh parameters_sha256)
+asks() { run "$1" 0 syncopate "${how:-run}" --program "$given" --seed 7 --chunk-bytes 256 --optimizer adam \
+    --global-batch 32 --micro-batch 8 --quiet --out "$1" "${@:2}"; }
+asks asked --steps 30 --ps 0; as asked
+asks asked-two --steps 10 --ps 2 --workers 2
+asks asked-two --steps 30 --ps 1 --workers 1; as asked-two
+how=simulate asks asked-virtual --steps 30 --ps 2 --workers 3; as asked-virtual
+if [ ! -s asked/initial.safetensors ]; then fail "asked does not keep what it began with"; fi
+cmp -s asked/initial.safetensors asked-two/initial.safetensors || fail "asked-two began with other values"
+asks asked-async --steps 60 --ps 2 --workers 2 --mode async
+run asked-replay 0 syncopate replay asked-async --program "$given"
+says asked-replay "parameters_sha256 [0-9a-f]*: as recorded"
+run asked-compare 0 syncopate compare --program "$given" --seeds 2 --workers 1 --modes async,sync --steps 10 \
+    --global-batch 32 --micro-batch 8 --out asked-compare
+for seed in 1 2; do
+    if [ ! -s "asked-compare/runs/sync-w1-s$seed/initial.safetensors" ]; then
+        fail "asked-compare has no initial values of seed $seed"
+    fi
+done
+ok "the initial values that a program gives are those of every mode, resumed, replayed and compared"
+
+expected=$(member alone parameters_sha256)
+asks tuned --steps 30 --ps 1 --workers 2 --initial before; as tuned
+ok "--initial takes the place of a program's own values"
+
 # --- what does not fit ----------------------------------------------------------------------------
 # refused NAME CODE PATTERN OPTION... - in one line, and nothing is begun.
 refused()

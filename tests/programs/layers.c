@@ -13,6 +13,7 @@
  *     --declare TEXT                 what it declares
  *     --name TEXT                    its name, and that of its data
  *     --stream SEED, --loss 1        declares a stream, and loss alone for its scores
+ *     --given 1                      gives the initial values that --model would have
  *     --differs 1                    has another fingerprint
  *     --once FILE                    what comes first of all this only, and only in the process that makes FILE */
 
@@ -52,7 +53,7 @@ struct faults {
     uint64_t hang, end, kill, fail, nan, random, gaps, writes, close, say; /* UINT64_MAX: never. */
     const struct wrong *wrong;
     const char *declare, *once, *name;
-    uint64_t stream, loss, differs;
+    uint64_t stream, loss, differs, given;
 };
 
 struct layers {
@@ -146,7 +147,7 @@ static void read_faults(struct layers *l, int argc, char **argv)
     memset(f, 0xff, sizeof *f);
     f->declare = f->once = f->name = NULL;
     f->wrong = NULL;
-    f->loss = f->differs = 0;
+    f->loss = f->differs = f->given = 0;
     for (int i = 4; i + 1 < argc; i += 2) {
         const char *name = argv[i], *value = argv[i + 1];
         uint64_t number = strtoull(value, NULL, 10);
@@ -172,6 +173,7 @@ static void read_faults(struct layers *l, int argc, char **argv)
                               : strcmp(name, "--stream") == 0  ? &f->stream
                               : strcmp(name, "--loss") == 0    ? &f->loss
                               : strcmp(name, "--differs") == 0 ? &f->differs
+                              : strcmp(name, "--given") == 0   ? &f->given
                                                                : NULL;
             must(fault != NULL, "no such fault");
             *fault = number;
@@ -216,6 +218,8 @@ static void declare(struct layers *l)
             .fan_in = variables[i].fan_in,
             .fan_out = variables[i].fan_out};
         memcpy(declared[i].shape, variables[i].shape, sizeof variables[i].shape);
+        if (l->faults.given > 0)
+            declared[i].initializer = SYNCOPATE_GIVEN;
     }
     const char *given = l->faults.name;
     snprintf(name, sizeof name, "%s%.100s",
@@ -270,6 +274,11 @@ static void answer(struct layers *l, const struct syncopate_work *work)
 {
     const struct examples *test = &l->dataset.test;
     struct score score = {0};
+    uint32_t count;
+    const struct variable *variables = model_variables(l->model, &count);
+    if (work->kind == SYNCOPATE_INITIAL)
+        variables_initialize(variables, count, work->seed, NULL, 0, model_elements(l->model),
+                             syncopate_parameters(l->s, 0));
     if (work->kind == SYNCOPATE_GRADIENT)
         gradient(l, work, &score);
     if (work->kind == SYNCOPATE_SCORE)

@@ -138,7 +138,7 @@ static const char *const spread[] = {"steps",       "checkpoint_every", "record"
                                      "keep_scored", "verify_every",     "report_every",
                                      "chunk_bytes", "chunks_at_layers", "worker_count",
                                      "servers",     "colocated",        NULL};
-static const char *const read_later[] = {"data_digest", NULL};
+static const char *const read_later[] = {"data_digest", "initial_digest", NULL};
 static const char *const without_option[] = {"staleness_bound",
                                              "staleness_loses",
                                              "compensation_adapts",

@@ -86,9 +86,9 @@ TEST(given_values_are_laid_out_by_name_and_gaps_are_zeros)
     uint64_t offsets[3];
     variables_layout(f->job.variables, 3, offsets);
     write_file(f, 0);
-    ck_assert(!initial_is_given(&f->job));
+    ck_assert(!job_has_given(&f->job));
     ck_assert_msg(declare(f, false) == STATUS_OK, "%s", f->error.text);
-    ck_assert(initial_is_given(&f->job));
+    ck_assert(job_has_given(&f->job));
     for (uint32_t i = 0; i < 3; i++) {
         uint64_t elements = variable_elements(&f->job.variables[i]), e = 0;
         ck_assert_int_eq(f->job.variables[i].initializer, INITIALIZER_GIVEN);
