@@ -196,10 +196,17 @@ static int open_source(struct workload *workload, struct options *options, bool 
     return status == STATUS_OK ? declare(workload, options, error) : EXIT_USAGE;
 }
 
+static enum status check_data(const struct options *options, struct error *error)
+{
+    char data[OPTIONS_DATA_MAX];
+    options_data_text(options, data);
+    return dataset_check_name(data, error);
+}
+
 int workload_look(struct workload *workload, struct options *options, struct error *error)
 {
     memset(workload, 0, sizeof *workload);
-    if (!asks(options) && dataset_check_name(options->data, error) != STATUS_OK)
+    if (!asks(options) && check_data(options, error) != STATUS_OK)
         return EXIT_USAGE;
     int code = open_source(workload, options, true, error);
     return code == EXIT_DONE ? open_trace(workload, options, error) : code;

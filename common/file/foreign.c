@@ -16,6 +16,7 @@ static const struct {
     {"\x80\2", 2, "a Python pickle"},
     {"\x80\4", 2, "a Python pickle"},
     {"\x89HDF", 4, "an HDF5 file, such as Keras writes"},
+    {"PAR1", 4, "a Parquet file"},
     {"\x93NUMPY", 6, "a NumPy array"},
     {"GGUF", 4, "a GGUF file"},
     {"\0\0\x08\x01", 4, "labels of a data set (IDX)"},

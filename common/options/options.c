@@ -782,31 +782,6 @@ static void move_loss(struct parser *parser)
     options->given[index / 64] &= ~(UINT64_C(1) << index % 64);
 }
 
-/* A job, a checkpoint and a record know their data by one text: it says the settings, too. */
-static enum status join_data(struct parser *parser)
-{
-    struct options *options = parser->options;
-    char *joined = options->joined + options->joined_used;
-    size_t room = sizeof options->joined - options->joined_used;
-    move_loss(parser);
-    size_t length = (size_t)snprintf(joined, room, "%s", options->data);
-    for (unsigned i = 0; i < DATA_SETTING_COUNT && length < room; i++) {
-        static const char *const names[] = DATA_SETTING_NAMES;
-        char setting[32];
-        snprintf(setting, sizeof setting, " --%s ", names[i]);
-        if (options->data_settings[i] != NULL && strstr(joined, setting) == NULL)
-            length += (size_t)snprintf(joined + length, room - length, "%s%s", setting,
-                                       options->data_settings[i]);
-    }
-    if (length >= room)
-        return refuse(parser, "--data=%.80s...: is too long with its settings", options->data);
-    if (strcmp(joined, options->data) != 0) {
-        options->data = joined;
-        options->joined_used += length + 1;
-    }
-    return STATUS_OK;
-}
-
 static enum status check_whole(const struct parser *parser)
 {
     const struct options *options = parser->options;
@@ -921,8 +896,8 @@ enum options_result options_parse(struct options *options, enum option_user user
     enum status status = read_environment(&parser);
     if (status == STATUS_OK)
         status = take_arguments(&parser, argc, argv);
-    if (status == STATUS_OK && options->data != NULL)
-        status = join_data(&parser);
+    if (status == STATUS_OK)
+        move_loss(&parser);
     if (status == STATUS_OK)
         status = check_whole(&parser);
     return status == STATUS_OK ? OPTIONS_RUN : OPTIONS_BAD;

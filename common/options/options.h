@@ -107,7 +107,7 @@ struct options {
      * declaration of them. */
     struct job job;
     const char *model;
-    const char *data; /* With its settings behind it, as in "iris.csv --label species". */
+    const char *data;
     const char *data_settings[DATA_SETTING_COUNT]; /* Each by itself; NULL: not said. */
     const char *program;  /* A command that computes gradients; NULL: our layers do. */
     const char *declares; /* What the program declared_by declared before; NULL: not known. */
@@ -297,6 +297,11 @@ double options_slow_factor(const char *slow, uint32_t worker);
 struct compute_time options_compute_time(const struct options *options, uint32_t worker);
 
 #define STREAM_STEPS 1000
+
+/* A job, a checkpoint and a record know their data by one text, which says the settings, too: "iris.csv
+ * --label species". One that is cut off is longer than the name of any data may be. */
+#define OPTIONS_DATA_MAX 400
+void options_data_text(const struct options *options, char text[OPTIONS_DATA_MAX]);
 
 /* The part of a job that options decide (everything but variables, data, counts of examples and the
  * canonical model text); needs examples for epochs. Without examples they are a stream: its epochs have

@@ -6,8 +6,19 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "common/base/wording.h"
 #include "common/job/job_fields.h"
 #include "common/options/options.h"
+
+void options_data_text(const struct options *options, char text[OPTIONS_DATA_MAX])
+{
+    static const char *const names[] = DATA_SETTING_NAMES;
+    text[0] = '\0';
+    wording_append(text, OPTIONS_DATA_MAX, "%s", options->data);
+    for (unsigned i = 0; i < DATA_SETTING_COUNT; i++)
+        if (options->data_settings[i] != NULL)
+            wording_append(text, OPTIONS_DATA_MAX, " --%s %s", names[i], options->data_settings[i]);
+}
 
 /* Settings that were not given are the optimizer's. */
 static void fill_optimizer(struct job *job, const struct optimizer *optimizer)

@@ -69,6 +69,7 @@ static int read_workload(struct workload *workload, const struct options *given,
     if (options_parse(&options, OPTION_WORKER, "syncopate calibrate", count,
                       (char **)(uintptr_t)arguments, error) != OPTIONS_RUN)
         return EXIT_USAGE;
+    memcpy(options.data_settings, given->data_settings, sizeof options.data_settings);
     options.check_leaves = 0; /* A leaf is to take its own time. */
     return workload_read(workload, &options, error);
 }

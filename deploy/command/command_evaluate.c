@@ -67,10 +67,12 @@ static struct choice choose_data(const struct options *options, const struct mod
 {
     struct choice choice = {.seed = options->job.seed};
     struct data_text trained;
+    char wanted[OPTIONS_DATA_MAX];
+    options_data_text(options, wanted);
     bool given = options_given(options, OPTION_EVALUATE, "data") || !file->declared;
     choice.own = !given && data_text_read(&trained, file->job.data, NULL) == STATUS_OK;
-    snprintf(choice.data, sizeof choice.data, "%s", choice.own ? trained.files : options->data);
-    data_text_join(choice.data, options->data);
+    snprintf(choice.data, sizeof choice.data, "%s", choice.own ? trained.files : wanted);
+    data_text_join(choice.data, wanted);
     data_text_join(choice.data, file->job.data);
     if (file->declared && !options_given(options, OPTION_EVALUATE, "seed"))
         choice.seed = file->job.seed;

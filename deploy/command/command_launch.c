@@ -178,13 +178,15 @@ static enum status make_mark(struct launch *launch, struct error *error)
 static enum status ask_all(struct launch *launch, const struct options *options,
                            struct error *error)
 {
+    char data[OPTIONS_DATA_MAX];
+    options_data_text(options, data);
     uint32_t last = options->port_base + host_site_ports(options->ps) - 1;
     struct host_probe host_probe = {.ssh = launch->ssh,
                                     .list = &launch->list,
                                     .bin = launch->bin,
                                     .folder = launch->folder,
                                     .mark = launch->mark,
-                                    .data = options->program == NULL ? options->data : NULL,
+                                    .data = options->program == NULL ? data : NULL,
                                     .instructions = options->instructions,
                                     .first_port = (uint16_t)options->port_base,
                                     .last_port = (uint16_t)(last < 65535 ? last : 65535)};

@@ -110,6 +110,25 @@ score changed "$work/folder-run" >"$work/score"
 says changed "warning: $work/images has changed since the model was trained on it"
 ok "data are known by what is in them"
 
+# A table with words for classes, and real targets: trained by two workers, scored again and replayed.
+own_data()
+{
+    run "$1" 0 syncopate run "${@:2}" --workers 2 --global-batch 16 --epochs 2 --quiet --out "$work/own-$1"
+    run "$1-score" 0 syncopate evaluate "$work/own-$1"
+    says "$1-score" "as trained on"
+    says "$1-score" "^test loss +$(awk "BEGIN { printf \"%.6f\", $(member "$work/own-$1" test_loss) }")$"
+    run "$1-replay" 0 syncopate replay "$work/own-$1"
+    says "$1-replay" "as recorded"
+}
+awk 'BEGIN { print "a;b;kind"
+    for (i = 0; i < 90; i++) print i % 3 + i / 400 ";" i % 7 - 3.5 ";" (i % 3 ? "pear" : "fig") }' >"$work/table.csv"
+own_data table --data "$work/table.csv" --label kind --model softmax
+says table-score "^model +flatten, dense 2$"
+awk -F ';' '{ print $1 ";" $2 }' "$work/table.csv" >"$work/real.csv"
+own_data real --data "$work/real.csv" --label b --loss mse --model "dense 4 relu, dense 1" --mode async
+if grep -q accuracy "$work/real-score.log"; then fail "there is no accuracy where targets are real"; fi
+ok "a table is trained on, scored and replayed: classes by words, and real targets"
+
 # --- of every epoch -------------------------------------------------------------------------------
 # digits - a loss and an accuracy as they are written.
 digits() { tr -d '\n' | tr -s ' ' | sed -nE 's/.*"test_loss": ([^,]+), "test_accuracy": ([^,}]+).*/\1 \2/p'; }

@@ -101,7 +101,7 @@ mistake 2 "--data=cifar10: .*give fashion-mnist, synthetic, synthetic:N, a folde
     "${run[@]}" --data cifar10
 mistake 5 "no data in /nowhere/mnist: No such file or directory; give fashion-mnist, synthetic, .*or FILE.csv$" \
     "${run[@]}" --data /nowhere/mnist
-mistake 5 "/etc/passwd: arrays are given as X,Y" "${run[@]}" --data /etc/passwd
+mistake 5 "/etc/passwd: its first line has 1 columns; 2 to" "${run[@]}" --data /etc/passwd
 mkdir empty
 mistake 5 "neither train-images-idx3-ubyte nor train-images-idx3-ubyte.gz in empty" \
     "${run[@]}" --data empty

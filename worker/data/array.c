@@ -178,6 +178,8 @@ static enum status body_read(struct array *array, struct error *error)
 
 enum status array_read(struct array *array, struct error *error)
 {
+    if (array->data != NULL)
+        return STATUS_OK;
     enum status status = body_read(array, error);
     if (status != STATUS_OK) {
         array_free(array);

@@ -45,7 +45,7 @@ enum status array_open(struct array *array, const char *path, struct error *erro
 enum status array_open_member(struct array *array, const char *path, const char *member,
                               struct error *error);
 
-/* Read the numbers, once. */
+/* Read the numbers; once is enough. */
 enum status array_read(struct array *array, struct error *error);
 
 void array_free(struct array *array);

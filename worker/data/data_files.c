@@ -4,11 +4,13 @@
 
 #include <errno.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
 
 #include "common/file/disk.h"
 #include "common/file/foreign.h"
+#include "worker/data/csv.h"
 
 #define DOWN_MAX 32 /* Folders in a folder that are looked into. */
 
@@ -193,6 +195,124 @@ static enum status open_archive(struct data_files *files, const char *path, stru
     return status ? error_set(error, status, "%s", why.text) : STATUS_OK;
 }
 
+/* --- tables ----------------------------------------------------------------------------------- */
+
+#define TEXT_FIRST (1u << 20) /* Bytes of the first allocation of a text. */
+
+/* The whole text, with a zero behind it; the caller's. */
+static enum status read_text(const char *path, char **text, uint64_t *bytes, struct error *error)
+{
+    struct packed packed;
+    uint64_t room = TEXT_FIRST, got = 0;
+    enum status status = packed_open(&packed, path, error);
+    *text = NULL;
+    for (*bytes = 0; status == STATUS_OK; room *= 2) {
+        char *more = room <= ARRAY_BYTES_MAX ? realloc(*text, room + 1) : NULL;
+        if (more == NULL) {
+            status = error_set(error, STATUS_MEMORY, "%s: out of memory", path);
+            break;
+        }
+        *text = more;
+        status = packed_read(&packed, *text + *bytes, room - *bytes, &got, error);
+        *bytes += got;
+        if (*bytes < room)
+            break;
+    }
+    packed_close(&packed);
+    if (status == STATUS_OK)
+        (*text)[*bytes] = '\0';
+    return status;
+}
+
+static enum status refuse_foreign(const char *path, const char *text, uint64_t bytes,
+                                  struct error *error)
+{
+    char what[FOREIGN_TEXT_MAX];
+    bool known = bytes > 0 && foreign_describe(text, bytes < 64 ? bytes : 64, what);
+    if (known && strncmp(what, "text", 4) == 0)
+        return STATUS_OK;
+    return error_set(error, STATUS_INVALID,
+                     "%s: is %s; what can be read is a folder of IDX files, .npy, .npz or CSV "
+                     "(deploy/DATA.md says how NumPy makes one of it)",
+                     path,
+                     bytes == 0 ? "empty"
+                     : known    ? what
+                                : "of no kind that is known here");
+}
+
+/* Bytes stay bytes where both sets have no other numbers. */
+static enum status take_numbers(struct array *array, struct csv *csv, bool bytes)
+{
+    uint64_t count = csv->rows * (csv->columns - 1);
+    *array = (struct array){.kind = bytes ? ARRAY_UNSIGNED : ARRAY_FLOAT,
+                            .width = bytes ? 1 : sizeof(float),
+                            .rank = 2,
+                            .sizes = {csv->rows, csv->columns - 1, 1, 1}};
+    snprintf(array->packed.path, sizeof array->packed.path, "%s", csv->path);
+    array->data = bytes ? malloc(count) : (uint8_t *)csv->numbers;
+    if (!bytes)
+        csv->numbers = NULL;
+    if (array->data == NULL)
+        return STATUS_MEMORY;
+    for (uint64_t i = 0; bytes && i < count; i++)
+        array->data[i] = (uint8_t)csv->numbers[i];
+    return STATUS_OK;
+}
+
+static void take_labels(struct array *array, const struct csv *csv, double *values)
+{
+    *array = (struct array){.kind = ARRAY_FLOAT,
+                            .width = sizeof(double),
+                            .rank = 1,
+                            .sizes = {csv->rows, 1, 1, 1},
+                            .data = (uint8_t *)values};
+    snprintf(array->packed.path, sizeof array->packed.path, "%s", csv->path);
+}
+
+static enum status take_tables(struct data_files *files, struct csv tables[2], unsigned count,
+                               const struct data_text *data, struct error *error)
+{
+    struct data_part *const parts[] = {&files->train, &files->test};
+    double *values[2] = {NULL, NULL};
+    bool bytes = tables[0].bytes && (count == 1 || tables[1].bytes);
+    if (count == 2 &&
+        (tables[0].columns != tables[1].columns || tables[0].label != tables[1].label))
+        return error_set(error, STATUS_INVALID, "%s and %s have different columns", tables[0].path,
+                         tables[1].path);
+    enum status status = csv_labels(tables, count, data->real, values, error);
+    for (unsigned i = 0; i < count; i++) {
+        take_labels(&parts[i]->labels, &tables[i], values[i]);
+        if (status == STATUS_OK && take_numbers(&parts[i]->inputs, &tables[i], bytes) != STATUS_OK)
+            status = error_set(error, STATUS_MEMORY, "%s: out of memory", tables[i].path);
+    }
+    return status;
+}
+
+static enum status open_tables(struct data_files *files, const struct data_text *data,
+                               char names[DATA_FILES_MAX][DATA_TEXT_MAX], unsigned count,
+                               struct error *error)
+{
+    struct csv tables[2] = {{0}, {0}};
+    char *texts[2] = {NULL, NULL};
+    uint64_t bytes;
+    enum status status = STATUS_OK;
+    files->is_table = true;
+    files->has_test = count == 2;
+    for (unsigned i = 0; i < count && status == STATUS_OK; i++) {
+        status = read_text(names[i], &texts[i], &bytes, error);
+        status = status ? status : refuse_foreign(names[i], texts[i], bytes, error);
+        status =
+            status ? status : csv_read(&tables[i], names[i], texts[i], bytes, data->label, error);
+    }
+    if (status == STATUS_OK)
+        status = take_tables(files, tables, count, data, error);
+    for (unsigned i = 0; i < 2; i++) {
+        csv_free(&tables[i]);
+        free(texts[i]);
+    }
+    return status;
+}
+
 /* --- all ---------------------------------------------------------------------------------------- */
 
 unsigned data_files_split(char names[DATA_FILES_MAX][DATA_TEXT_MAX], const char *text)
@@ -226,14 +346,22 @@ static enum status open_list(struct data_files *files, char names[DATA_FILES_MAX
     return status;
 }
 
-static bool is_archive(const char *path)
+enum form { FORM_ARRAYS, FORM_ARCHIVE, FORM_TABLE };
+
+/* By a file's first bytes, packed or not. */
+static enum form find_form(const char *path)
 {
+    struct packed packed;
     char start[4];
-    size_t count;
-    uint64_t bytes;
-    return disk_posix.read_start(disk_posix.context, path, start, sizeof start, &count, &bytes,
-                                 NULL) == STATUS_OK &&
-           count == 4 && memcmp(start, "PK\3\4", 4) == 0;
+    uint64_t got = 0;
+    if (packed_open(&packed, path, NULL) != STATUS_OK)
+        return FORM_ARRAYS; /* Where the same fault is named. */
+    bool is_read = packed_read(&packed, start, 4, &got, NULL) == STATUS_OK && got == 4;
+    packed_close(&packed);
+    bool array = is_read && (memcmp(start, "\x93NUM", 4) == 0 || (start[0] == 0 && start[1] == 0));
+    return array                                        ? FORM_ARRAYS
+           : is_read && memcmp(start, "PK\3\4", 4) == 0 ? FORM_ARCHIVE
+                                                        : FORM_TABLE;
 }
 
 enum status data_files_open(struct data_files *files, const struct data_text *data,
@@ -242,10 +370,16 @@ enum status data_files_open(struct data_files *files, const struct data_text *da
     char names[DATA_FILES_MAX][DATA_TEXT_MAX];
     memset(files, 0, sizeof *files);
     unsigned count = data_files_split(names, data->files);
-    enum status status = is_folder(data->files) ? open_folder(files, data, error)
-                         : count == 1 && is_archive(names[0])
-                             ? open_archive(files, names[0], error)
-                             : open_list(files, names, count, error);
+    enum form form = is_folder(data->files) ? FORM_ARRAYS : find_form(names[0]);
+    enum status status;
+    if (is_folder(data->files))
+        status = open_folder(files, data, error);
+    else if (form == FORM_ARCHIVE && count == 1)
+        status = open_archive(files, names[0], error);
+    else if (form == FORM_TABLE && (count == 1 || count == 2))
+        status = open_tables(files, data, names, count, error);
+    else
+        status = open_list(files, names, count, error);
     if (status != STATUS_OK)
         data_files_free(files);
     return status;
@@ -255,5 +389,5 @@ void data_files_free(struct data_files *files)
 {
     for (unsigned role = 0; role < ROLES; role++)
         array_free(array_of(files, role));
-    files->has_test = false;
+    files->has_test = files->is_table = false;
 }

@@ -4,9 +4,10 @@
  *                                train-images.idx3-ubyte, emnist-letters-train-images-idx3-ubyte, with t10k or
  *                                test for the test set; plain or .gz; here or one folder down
  *     X.npy,Y.npy[,TX.npy,TY.npy]   files of arrays, .npy or IDX
+ *     FILE.csv[,TEST.csv]        a table, with the column of labels named (csv.h)
  *     FILE.npz                   NumPy's archive with x_train, y_train, and x_test, y_test
  *
- * Arrays are open behind their headers and not read.
+ * Arrays are open behind their headers and not read, but for those of a table.
  *
  * Errors: one line that names the file and what to do. Threads: no shared state. */
 
@@ -26,6 +27,7 @@ struct data_part {
 struct data_files {
     struct data_part train, test;
     bool has_test; /* Else test is zeros. */
+    bool is_table; /* Columns of numbers, each of its own kind. */
 };
 
 /* The names between commas, unless there is a file of the whole name. Returns how many; 0: more than

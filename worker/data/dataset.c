@@ -103,7 +103,11 @@ static enum status scale_check(struct dataset *dataset, const struct plan *plan,
     enum data_scale scale = plan->text.scale;
     if (scale == DATA_SCALE_BYTES && !is_bytes(inputs))
         return refuse_shape(inputs, "--scale bytes is for whole numbers from 0 to 255", error);
+    if (scale == DATA_SCALE_STANDARD && inputs->rank > 2)
+        return refuse_shape(inputs, "--scale standard is for vectors, column by column", error);
     dataset->floats = !is_bytes(inputs) || scale > DATA_SCALE_BYTES;
+    dataset->standard = scale == DATA_SCALE_STANDARD ||
+                        (scale == DATA_SCALE_AUTO && plan->files.is_table && dataset->floats);
     return STATUS_OK;
 }
 
@@ -150,7 +154,7 @@ static enum status labels_take(struct dataset *dataset, struct plan *plan, struc
 
 static enum status files_look(struct dataset *dataset, struct plan *plan, struct error *error)
 {
-    if (plan->text.label[0] != '\0')
+    if (plan->text.label[0] != '\0' && !plan->files.is_table)
         return error_set(error, STATUS_INVALID, "--label: %.200s is no CSV file: labels are %.200s",
                          plan->text.files, plan->files.train.labels.packed.path);
     enum status status = parts_check(&plan->files, error);
@@ -168,6 +172,32 @@ static enum status files_look(struct dataset *dataset, struct plan *plan, struct
 }
 
 /* --- reading --------------------------------------------------------------------------------- */
+
+/* Each column of the training set to mean 0 and deviation 1, a constant one to 0; the test set by the same
+ * numbers. */
+static void standardise(struct dataset *dataset)
+{
+    uint32_t columns = dataset->channels;
+    const struct examples *const sets[] = {&dataset->train, &dataset->test};
+    float *train = dataset->train.inputs;
+    uint64_t count = dataset->train.count;
+    for (uint32_t c = 0; c < columns; c++) {
+        double sum = 0, squares = 0;
+        for (uint64_t i = 0; i < count; i++)
+            sum += (double)train[i * columns + c];
+        double mean = sum / (double)count;
+        for (uint64_t i = 0; i < count; i++) {
+            double off = (double)train[i * columns + c] - mean;
+            squares += off * off;
+        }
+        double deviation = sqrt(squares / (double)count);
+        for (int set = 0; set < 2; set++) {
+            float *number = (float *)sets[set]->inputs + c;
+            for (uint64_t i = 0; i < sets[set]->count; i++, number += columns)
+                *number = deviation > 0 ? (float)(((double)*number - mean) / deviation) : 0.0f;
+        }
+    }
+}
 
 /* As floats, in memory of their own unless they are already. */
 static enum status floats_make(float **floats, struct array *array, struct error *error)
@@ -251,6 +281,8 @@ static enum status files_read(struct dataset *dataset, struct plan *plan, struct
         return error_set(error, STATUS_MEMORY, "out of memory for the data");
     if (status == STATUS_OK && !plan->split)
         status = part_read(dataset, &dataset->test, &plan->rules, &plan->files.test, error);
+    if (status == STATUS_OK && dataset->standard)
+        standardise(dataset);
     return status;
 }
 

@@ -38,6 +38,7 @@ struct dataset {
     uint32_t labels_each; /* 1, or the targets of an example. */
     bool floats;          /* Inputs are; else they are bytes. */
     bool real;            /* Labels are targets. */
+    bool standard; /* Each column of inputs has mean 0 and deviation 1 in the training set. */
     struct examples train, test;
     uint8_t digest[DIGEST_BYTES]; /* Of sizes, inputs and labels of both sets. */
     void *shared;                 /* [shared_bytes] mapped for reading, with all examples in it

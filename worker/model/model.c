@@ -117,7 +117,9 @@ static struct shape model_shape(const struct model *model)
 {
     if (model->layer_count > 0)
         return model->layers[model->layer_count - 1]->out;
-    return (struct shape){model->input.height, model->input.width, model->input.channels, false};
+    const struct model_input *input = &model->input;
+    return (struct shape){input->height, input->width, input->channels,
+                          input->height == 1 && input->width == 1};
 }
 
 static enum status text_append(struct model *model, const struct layer *layer, struct error *error)

@@ -18,7 +18,6 @@ enum status source_options_of(struct source_options *source, const struct option
                     .answer_seconds = options->deadlines.progress / 2,
                     .restarts = options->max_restarts},
         .model = options->model,
-        .data = options->data,
         .seed = options->job.seed,
         .check_leaves = options->check_leaves,
         .data_fd = (int)options->data_fd,
@@ -26,6 +25,7 @@ enum status source_options_of(struct source_options *source, const struct option
     if (options->program != NULL && options->declares != NULL &&
         strcmp(options->program, options->declared_by) == 0)
         source->declares = options->declares;
+    options_data_text(options, source->data);
     char rest;
     struct program_options *program = &source->program;
     if (options->program_fd != NULL &&
@@ -43,7 +43,7 @@ enum status source_options_for(struct source_options *source, const struct optio
     bool asks = strncmp(model, JOB_MODEL_PROGRAM, length) == 0;
     enum status status = source_options_of(source, options, error);
     source->model = model;
-    source->data = data;
+    snprintf(source->data, sizeof source->data, "%s", data);
     if (status == STATUS_OK && asks && options->program == NULL)
         return error_set(error, STATUS_MISMATCH,
                          "%.200s was trained by a program (%.200s): give it with --program", path,

@@ -25,7 +25,8 @@
 
 struct source_options {
     struct program_options program; /* command NULL, socket 0: our layers. */
-    const char *model, *data;       /* Of our layers. */
+    const char *model;              /* Of our layers. */
+    char data[OPTIONS_DATA_MAX];    /* As well. */
     uint64_t seed;
     uint64_t check_leaves; /* A program computes one leaf of so many steps twice; 0: never. */
     int data_fd; /* Memory that the workers of this host share (shared_dataset.h); 0: none. */

@@ -39,7 +39,7 @@ static enum status prepare(struct source *source, uint32_t leaf_max, double loss
     struct error why = {0};
     enum status status = model_create(&l->model, l->text, input, leaf_max, &why);
     bool vectors = data->height * data->width == 1;
-    if (vectors && strstr(why.text, "does not fit a 1x1 input") != NULL)
+    if (vectors && strstr(why.text, "needs an image") != NULL)
         return error_set(error, status,
                          "the inputs are vectors of %u numbers, not images: give mlp, softmax or a "
                          "list of flatten and dense layers",

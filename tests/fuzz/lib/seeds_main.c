@@ -258,6 +258,10 @@ static void make_arrays(void)
     fuzz_must(done && deflateEnd(&stream) == Z_OK, "images can be packed");
     const struct disk_piece compressed[] = {{&alone, 1}, {packed, stream.total_out}};
     write_pieces("array", "packed", compressed, 2);
+    write_text("csv", "words", "\3a,b,kind\r\n1.5,\"2\",pear\r\n-3e1,.25,fig\r\n");
+    write_text("csv", "numbers",
+               "\1"
+               "7;0;255\n3;9;1\n");
     make_archive("stored", false);
     make_archive("deflated", true);
     uint8_t npy[200];

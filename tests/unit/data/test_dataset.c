@@ -4,6 +4,7 @@
 #include "worker/data/dataset.h"
 
 #include <ftw.h>
+#include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -528,6 +529,51 @@ TEST_PLAIN(a_header_that_promises_gigabytes_takes_no_memory)
     expect_error(STATUS_INVALID, TRAIN_IMAGES, "cut off");
     getrusage(RUSAGE_SELF, &after);
     ck_assert_int_lt(after.ru_maxrss - before.ru_maxrss, 16 * 1024);
+}
+
+/* --- tables ----------------------------------------------------------------------------------- */
+
+static struct dataset table(const char *text, const char *settings)
+{
+    struct dataset dataset;
+    struct error error = {0};
+    char data[256];
+    file_write("t.csv", (const uint8_t *)text, strlen(text));
+    snprintf(data, sizeof data, "%s/t.csv%s", folder, settings);
+    enum status status = dataset_open(&dataset, data, 1, &error);
+    ck_assert_msg(status == STATUS_OK, "%s", error.text);
+    return dataset;
+}
+
+TEST_PLAIN(columns_of_a_table_are_standardised_by_the_training_set)
+{
+    struct dataset dataset =
+        table("a,b,c\n1,5,x\n3.5,5,y\n6,5,x\n100,7,y\n", " --label c --test-part 0.25");
+    ck_assert(dataset.standard && dataset.floats && dataset.classes == 2);
+    const float *rows = dataset.train.inputs, *test = dataset.test.inputs;
+    double sum = 0, squares = 0;
+    for (int i = 0; i < 3; i++) {
+        sum += (double)rows[2 * i];
+        squares += (double)rows[2 * i] * (double)rows[2 * i];
+    }
+    ck_assert_double_eq_tol(sum, 0, 1e-6);
+    ck_assert_double_eq_tol(squares, 3, 1e-5);
+    ck_assert(isfinite(test[0]) && isfinite(test[1]));
+    dataset_close(&dataset);
+    dataset = table("a,b,c\n1,5,x\n3.5,5,y\n", " --label c --scale none --test-part 0");
+    ck_assert_uint_eq(dataset.train.count * 10 + dataset.test.count, 20);
+    ck_assert_float_eq(((float *)dataset.train.inputs)[2], 3.5f);
+    dataset_close(&dataset);
+    dataset = table("a,b,c\n1,5,x\n3,5,y\n", " --label c");
+    ck_assert(!dataset.floats); /* Pixels. */
+    dataset_close(&dataset);
+    dataset = table("a,b,c\n1,5,x\n3,5,y\n9,5,y\n", " --label c --scale standard --test-part 0");
+    ck_assert_float_eq(((float *)dataset.train.inputs)[1], 0); /* A constant column. */
+    dataset_close(&dataset);
+    dataset = table("a,b\n1,5\n3,-7.25\n", " --label b --loss mse --test-part 0");
+    ck_assert_float_eq(dataset.train.labels[1].target, -7.25f);
+    dataset_close(&dataset);
+    refused(" --scale standard", "--scale standard is for vectors, column by column");
 }
 
 /* --- made up ------------------------------------------------------------------------------- */
