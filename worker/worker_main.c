@@ -345,6 +345,8 @@ int main(int argc, char **argv)
         (unsigned long long)variables_elements(workload.job.variables, workload.job.variable_count),
         workload.job.data, kernels_instructions_name(kernels_instructions()));
     exit_code = train(&workload, &options, began_us, &error);
+    workload.source->exit_code = exit_code;
+    workload.source->reason = error.text;
     workload_free(&workload);
     return task_end(exit_code, &error);
 }

@@ -206,6 +206,15 @@ struct progress_text comparison_progress(const struct comparison *comparison)
 
 /* --- numbers ------------------------------------------------------------------------------- */
 
+bool comparison_has_accuracy(const struct comparison *comparison)
+{
+    bool has = comparison->record_count == 0;
+    for (size_t i = 0; i < comparison->record_count && !has; i++)
+        has = !isnan(comparison->records[i]->summary.train.accuracy) ||
+              !isnan(comparison->records[i]->summary.test.accuracy);
+    return has;
+}
+
 struct spread group_spread(const struct group *group, record_number_fn *number)
 {
     struct spread spread = {.mean = NAN, .deviation = NAN, .count = 0};

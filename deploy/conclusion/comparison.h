@@ -99,6 +99,8 @@ struct spread {
     size_t count; /* Runs that have the number. */
 };
 typedef double record_number_fn(const struct record *record);
+/* Whether a run has an accuracy; programs may score by loss alone. */
+bool comparison_has_accuracy(const struct comparison *comparison);
 struct spread group_spread(const struct group *group, record_number_fn *number);
 
 /* Whether training reached values that are not finite, detected by the run or not. */

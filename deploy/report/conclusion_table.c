@@ -238,6 +238,10 @@ static void make_grid(struct grid *grid, const struct conclusion *conclusion,
         grid_column(grid, "", headings->rungs[i].text, false);
     for (size_t i = 0; i < conclusion->comparison->group_count; i++)
         fill_row(grid, conclusion, i);
+    static const size_t of_accuracy[] = {EQUAL, POINTS, ACCURACY}; /* From behind. */
+    bool scored = comparison_has_accuracy(conclusion->comparison);
+    for (size_t i = 0; i < 3 && !scored; i++)
+        grid_drop(grid, of_accuracy[i]);
 }
 
 /* --- written ------------------------------------------------------------------------------- */

@@ -32,6 +32,18 @@ void grid_begins(struct grid *grid)
     grid->columns[grid->column_count - 1].begins = true;
 }
 
+void grid_drop(struct grid *grid, size_t column)
+{
+    size_t behind = grid->column_count - column - 1;
+    struct grid_column *columns = grid->columns + column;
+    if (behind > 0)
+        columns[1].begins = columns[1].begins || columns[0].begins;
+    memmove(columns, columns + 1, behind * sizeof *columns);
+    for (size_t row = 0; row < grid->row_count; row++)
+        memmove(grid->cells[row][column], grid->cells[row][column + 1], behind * GRID_CELL_MAX);
+    grid->column_count--;
+}
+
 void grid_row(struct grid *grid)
 {
     assert(grid->row_count < GRID_ROWS_MAX);

@@ -40,6 +40,8 @@ void grid_column(struct grid *grid, const char *above, const char *heading, bool
 /* Of the last column: its unit, borrowed; and the start of another table on a page. */
 void grid_unit(struct grid *grid, const char *unit);
 void grid_begins(struct grid *grid);
+/* When all is filled: without this column. */
+void grid_drop(struct grid *grid, size_t column);
 void grid_row(struct grid *grid);
 /* Of the last row. A longer text is truncated. */
 void grid_cell(struct grid *grid, size_t column, const char *format, ...)

@@ -200,7 +200,8 @@ static void put_keys(FILE *page, const struct comparison *comparison)
 static void put_curves(FILE *page, const struct comparison *comparison,
                        const struct figures *figures)
 {
-    fputs("<h2 id=\"curves\">Loss and accuracy against effort</h2>\n", page);
+    bool scored = comparison_has_accuracy(comparison);
+    fprintf(page, "<h2 id=\"curves\">Loss%s against effort</h2>\n", scored ? " and accuracy" : "");
     put_keys(page, comparison);
     put_switch(page);
     for (enum curve_x x = 0; x < CURVE_X_COUNT; x++) {
@@ -209,6 +210,8 @@ static void put_curves(FILE *page, const struct comparison *comparison,
         fputs("</p>\n", page);
     }
     for (enum curve_y y = 0; y < CURVE_Y_COUNT; y++) {
+        if (y == CURVE_ACCURACY && !scored)
+            continue;
         fprintf(page, "<figure id=\"%s\">\n", curve_y_name(y));
         for (enum curve_x x = 0; x < CURVE_X_COUNT; x++) {
             fprintf(page, "<div class=\"by by-%s\">\n", curve_x_name(x));

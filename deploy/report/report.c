@@ -223,11 +223,12 @@ static enum status write_figure(const struct disk *disk, const char *out, const 
 
 static enum status write_figures(const struct disk *disk, const char *out,
                                  const struct figures *figures, const struct step_figures *steps,
-                                 struct error *error)
+                                 bool scored, struct error *error)
 {
     enum status status = STATUS_OK;
     for (size_t i = 0; i < FIGURE_COUNT && status == STATUS_OK; i++)
-        status = write_figure(disk, out, figures->items[i].name, figures->items[i].wide, error);
+        if (scored || i / CURVE_X_COUNT != CURVE_ACCURACY)
+            status = write_figure(disk, out, figures->items[i].name, figures->items[i].wide, error);
     for (size_t i = 0; i < steps->count && status == STATUS_OK; i++)
         status = write_figure(disk, out, steps->items[i].name, steps->items[i].wide, error);
     return status;
@@ -267,7 +268,8 @@ enum status report_write(const struct disk *disk, const char *out,
     if (status == STATUS_OK)
         status = write_methods(disk, out, conclusion, facts, error);
     if (status == STATUS_OK)
-        status = write_figures(disk, out, &figures, &steps, error);
+        status = write_figures(disk, out, &figures, &steps,
+                               comparison_has_accuracy(conclusion->comparison), error);
     if (status == STATUS_OK)
         status = write_page(disk, out, conclusion, &figures, &steps, facts, error);
     figures_free(&figures);

@@ -95,6 +95,17 @@ as by-hand
 nothing_runs
 ok "a worker is killed with its program, another joins, and no bit is another"
 
+job+=(--steps 100000000 --checkpoint-every 0)
+hosts=127.0.0.1:$(free_port)
+start stopped-server syncopate-ps --ps-hosts "$hosts" --out "$work/stopped"
+for i in 0 1; do worker "$i" "stopped$i" syncopate-worker; done
+within 20 grep -qs '"event": "progress"' "$work/stopped/events.jsonl" || fail "stopped does not get on"
+kill -INT "${pids[stopped-server]}"
+for name in stopped-server stopped0 stopped1; do ends "$name" 130; done
+for i in 0 1; do says "stopped$i" "^layers: the job has ended: "; done
+unset 'job[-1]' 'job[-1]' 'job[-1]' 'job[-1]'
+ok "a program hears why its job ends"
+
 # --- what computes on another host -----------------------------------------------------------------
 hosts=127.0.0.1:$(free_port)
 start mixed-server syncopate-ps --ps-hosts "$hosts" --out "$work/mixed"
@@ -142,6 +153,9 @@ for name in loss loss-inspect loss-evaluate loss-compare; do
 done
 if grep -E '"[a-z_]*accuracy": *[0-9]' "$work/loss/run.json" "$work/loss/events.jsonl"; then fail "loss: files have an accuracy"; fi
 says loss-evaluate "^test loss +[0-9]"
+if grep -E '^\|.*accuracy' "$work/loss-compared/table.md" || ls "$work/loss-compared"/accuracy-* 2>/dev/null; then
+    fail "loss-compare: tables and figures have an accuracy"
+fi
 ok "where a program scores by its loss alone nothing says an accuracy"
 
 # --- a stream --------------------------------------------------------------------------------------

@@ -320,8 +320,9 @@ int main(int argc, char **argv)
         if (!failed && work.kind != SYNCOPATE_ENDED)
             answer(&l, &work);
     } while (!failed && work.kind != SYNCOPATE_ENDED);
-    if (failed)
-        fprintf(stderr, "layers: %s\n", syncopate_reason(l.s));
+    if (syncopate_reason(l.s)[0] != '\0')
+        fprintf(stderr, "layers: %s%s\n",
+                failed ? "" : "the job has ended: ", syncopate_reason(l.s));
     syncopate_close(&l.s);
     model_destroy(&l.model);
     dataset_close(&l.dataset);

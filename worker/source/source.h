@@ -77,7 +77,10 @@ struct source {
     uint64_t data_bytes;          /* That the examples take in memory. */
     const struct json *suggested; /* Values of options that were not given; NULL: none. */
     const char *declares;         /* The text that a program has declared; NULL. */
-    bool answers;                 /* Questions, although it was opened to look. */
+    /* How the job has ended, for a program: set by its owner before source_close, borrowed. NULL: well. */
+    int exit_code;
+    const char *reason;
+    bool answers; /* Questions, although it was opened to look. */
     /* From source_prepare on: */
     const char *model; /* Its canonical text. */
     const struct variable *variables;

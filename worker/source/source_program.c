@@ -289,7 +289,7 @@ static enum status probe(struct source *source, uint8_t digest[DIGEST_BYTES], st
 static void close_asked(struct source *source)
 {
     struct asked *a = asked_of(source);
-    program_close(&a->program, EXIT_DONE, "");
+    program_close(&a->program, source->exit_code, source->reason != NULL ? source->reason : "");
     program_declaration_free(&a->declared);
     free(a->offsets);
     free(a);

@@ -8,6 +8,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "common/file/json.h"
 #include "deploy/figures/curve.h"
@@ -744,7 +745,8 @@ TEST_PLAIN(hostile_names_stay_text)
     snprintf(run, sizeof run, "%s/evil", scene.folder);
     runs_write(run, "run.json",
                "{\"mode\": \"</text><script>1\", \"workers\": 3, \"data\": \"<b>&\\u0007\", "
-               "\"model\": \"<!-- ]]>\", \"optimizer\": \"<script>\", \"train_loss\": 1}");
+               "\"model\": \"<!-- ]]>\", \"optimizer\": \"<script>\", \"train_loss\": 1, "
+               "\"test_accuracy\": 0.5}");
     take(&scene, "evil");
     write_and_check(&scene, hostile);
     char *page = runs_read(scene.folder, "report.html");
@@ -771,6 +773,26 @@ TEST(runs_with_nothing_in_them_make_figures_that_say_so)
     free(picture);
 }
 
+TEST(runs_that_score_by_loss_alone_have_no_figure_of_accuracy)
+{
+    char run[128];
+    snprintf(run, sizeof run, "%s/loss", scene->folder);
+    runs_write(run, "run.json",
+               "{\"mode\": \"sync\", \"workers\": 1, \"train_loss\": 1, \"test_loss\": 2}");
+    take(scene, "loss");
+    const struct report_facts facts = {.command = ""};
+    ck_assert_int_eq(report_write(&disk_posix, scene->folder, ask(scene), &facts, &scene->error),
+                     STATUS_OK);
+    char *page = runs_read(scene->folder, "report.html");
+    ck_assert_ptr_nonnull(strstr(page, ">Loss against effort<"));
+    ck_assert_ptr_null(strstr(page, "accuracy %"));
+    free(page);
+    snprintf(run, sizeof run, "%s/accuracy-seconds.svg", scene->folder);
+    ck_assert_int_ne(access(run, F_OK), 0);
+    snprintf(run, sizeof run, "%s/test-loss-seconds.svg", scene->folder);
+    ck_assert_int_eq(access(run, F_OK), 0);
+}
+
 TEST(absurd_numbers_do_not_break_figures)
 {
     char run[128];
@@ -778,7 +800,8 @@ TEST(absurd_numbers_do_not_break_figures)
     runs_write(
         run, "run.json",
         "{\"mode\": \"async\", \"workers\": 4294967295, \"step\": 9223372036854775807, "
-        "\"seconds\": 1e300, \"train_loss\": -1e308, \"images_per_second\": 1e-300, "
+        "\"seconds\": 1e300, \"train_loss\": -1e308, \"test_accuracy\": 1e9, "
+        "\"images_per_second\": 1e-300, "
         "\"staleness\": {\"mean\": 1e99, \"histogram\": [1e300, -5, null, 1e-300, 7]}, "
         "\"worker_details\": [{\"compute_seconds\": 1e300, \"waits\": {\"gate\": -3}}, 4, {}]}");
     runs_write(run, "events.jsonl",
