@@ -15,7 +15,7 @@ class Net(nn.Module):
         super().__init__()
         self.a, self.b, self.last = nn.Linear(12, 24), nn.Linear(12, 24), nn.Linear(24, 4)
         self.b.weight = self.a.weight
-        self.norm, self.drop = nn.BatchNorm1d(24, momentum=0.2), nn.Dropout(0.2)
+        self.norm, self.drop = nn.LayerNorm(24), nn.Dropout(0.2)
         self.unused, self.frozen = nn.Linear(3, 3), nn.Linear(4, 4)
         self.frozen.requires_grad_(False)
 
@@ -32,4 +32,6 @@ def loss(i, test):
     return F.cross_entropy(out, y[i], reduction="sum"), (out.argmax(1) == y[i]).sum()
 
 
-syncopate.torch.main(net, loss, examples=600, test_examples=100, score_piece=30, optimizer="adam", learning_rate=0.01)
+if __name__ == "__main__":
+    syncopate.torch.main(net, loss, examples=600, test_examples=100, score_piece=30, optimizer="adam",
+                         learning_rate=0.01)

@@ -20,7 +20,7 @@
 extern char **environ;
 
 #define SHELL_SIGNAL  128 /* A shell exits with this and the signal's number. */
-#define OWN_VARIABLES 3
+#define OWN_VARIABLES 4
 #define VARIABLE_MAX  64
 
 /* The environment with our variables in place of others of their names. Owned by the caller, with the
@@ -94,6 +94,9 @@ enum status program_child_start(struct program_child *child, const char *command
     snprintf(own[1], VARIABLE_MAX, "SYNCOPATE_TASK_INDEX=%s", index);
     snprintf(own[2], VARIABLE_MAX, "SYNCOPATE_LOCAL_INDEX=%s",
              local_index() != NULL ? local_index() : index);
+    /* Programs are as many as workers, and other numbers of threads may give other bits. */
+    const char *threads = getenv("OMP_NUM_THREADS");
+    snprintf(own[3], VARIABLE_MAX, "OMP_NUM_THREADS=%s", threads != NULL ? threads : "1");
     char **environment = make_environment(own);
     pid_t parent = getpid(), pid = environment != NULL ? fork() : -1;
     if (pid == 0)

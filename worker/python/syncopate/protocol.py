@@ -236,7 +236,6 @@ def own_command() -> str:
 
 def execute(arguments: Sequence[str]) -> NoReturn:
     """Become `syncopate ARGUMENTS`."""
-    os.environ.setdefault("OMP_NUM_THREADS", "1")  # NumPy reads it where it is imported.
     sys.stdout.flush()
     path = binary()
     os.execv(path, [path, *arguments])
