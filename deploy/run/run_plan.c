@@ -218,6 +218,11 @@ static void print_remarks(const struct run_plan *plan)
     long processors = sysconf(_SC_NPROCESSORS_ONLN);
     if (plan->options.remarks[0] != '\0')
         fprintf(plan->voice, "  note       %s\n", plan->options.remarks);
+    const struct source *source = plan->workload.source;
+    if (source->first_class > 0)
+        fprintf(plan->voice, "  note       labels %u to %u of the data are classes 0 to %u\n",
+                source->first_class, source->first_class + source->classes - 1,
+                source->classes - 1);
     if (job_mode(&plan->options.job)->steps)
         print_step_remarks(plan);
     else

@@ -148,6 +148,7 @@ static enum status labels_take(struct dataset *dataset, struct plan *plan, struc
     status = status ? status : labels_look(&plan->rules, &plan->text, seen, count, error);
     dataset->classes = plan->rules.classes;
     dataset->labels_each = plan->rules.each;
+    dataset->first_class = plan->rules.first;
     dataset->real = plan->rules.real;
     return status;
 }

@@ -36,6 +36,7 @@ struct dataset {
     uint32_t height, width, channels;
     uint32_t classes;     /* Or the targets of an example. */
     uint32_t labels_each; /* 1, or the targets of an example. */
+    uint32_t first_class; /* As the files count them: 0 or 1; labels here are from 0. */
     bool floats;          /* Inputs are; else they are bytes. */
     bool real;            /* Labels are targets. */
     bool standard; /* Each column of inputs has mean 0 and deviation 1 in the training set. */

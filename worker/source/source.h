@@ -74,6 +74,7 @@ struct source {
     uint32_t score_piece; /* Test examples whose loss is rounded together; 0: each its own. */
     enum scores scores;
     uint32_t classes;             /* 0: not known. */
+    uint32_t first_class;         /* As the data count them: 0 or 1. */
     uint64_t data_bytes;          /* That the examples take in memory. */
     const struct json *suggested; /* Values of options that were not given; NULL: none. */
     const char *declares;         /* The text that a program has declared; NULL. */

@@ -165,6 +165,7 @@ enum status source_layers_open(struct source **source, const struct source_optio
         .test_examples = data->test.count,
         .scores = data->real ? SCORES_LOSS : SCORES_ACCURACY,
         .classes = data->real ? 0 : data->classes,
+        .first_class = data->first_class,
         .data_bytes = (data->train.count + data->test.count) * l->input_bytes,
     };
     snprintf(l->source.data, sizeof l->source.data, "%s", data->name);
