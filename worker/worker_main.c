@@ -239,6 +239,8 @@ static int train_with_servers(struct workload *workload, const struct options *o
     };
     if (file_limit_check(workload->job.server_count, error) != STATUS_OK)
         return EXIT_CANNOT_OPEN;
+    free(workload->initial); /* The declaration has their digest, and server 0 the values. */
+    workload->initial = NULL;
     enum status status = source_probe(workload->source, client_options.probe_digest, error);
     if (status != STATUS_OK)
         return status == STATUS_PROGRAM ? EXIT_PROGRAM : EXIT_TRAINING_FAILED;
