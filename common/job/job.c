@@ -186,6 +186,9 @@ static enum status check_variable(const struct variable *variable, uint32_t inde
                              variable->name);
         elements *= size;
     }
+    if (!(variable->average >= 0.0f && variable->average <= 1.0f))
+        return error_set(error, STATUS_INVALID,
+                         "variable %s: its rate of averaging is not in [0, 1]", variable->name);
     return check_initializer(variable, error);
 }
 
@@ -234,6 +237,11 @@ enum status job_check_variables(const struct variable *variables, uint32_t count
     uint64_t total = 0;
     for (uint32_t i = 0; i < count; i++) {
         status = check_variable(&variables[i], i, error);
+        if (status == STATUS_OK && i > 0 && variables[i].average > 0.0f &&
+            variables[i - 1].average == 0.0f)
+            status = error_set(error, STATUS_INVALID,
+                               "variable %s is an average: they come before all that is trained",
+                               variables[i].name);
         if (status != STATUS_OK)
             return status;
         total += variable_elements(&variables[i]);
@@ -255,6 +263,10 @@ static enum status check_may_be_stale(const struct job *job, struct error *error
                          "no gradient is lost for its staleness without a most of it");
     if (job->compensation_adapts && !(job->delay_compensation > 0))
         return error_set(error, STATUS_INVALID, "adaptive compensation needs a strength above 0");
+    if (job->delay_compensation > 0 && job->variable_count > 0 && job->variables[0].average > 0.0f)
+        return error_set(error, STATUS_INVALID,
+                         "delay compensation and running averages (%s) exclude each other",
+                         job->variables[0].name);
     if (job_mode(job)->may_be_stale || what == NULL)
         return STATUS_OK;
     return error_set(error, STATUS_INVALID,

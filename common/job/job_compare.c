@@ -126,7 +126,13 @@ static enum status compare_variable(const struct sides *sides, uint32_t index,
     snprintf(what, sizeof what, "fan-in or fan-out of %s", a->name);
     if (status == STATUS_OK)
         status = compare_counts(sides, what, a->fan_in, b->fan_in);
-    return status != STATUS_OK ? status : compare_counts(sides, what, a->fan_out, b->fan_out);
+    if (status == STATUS_OK)
+        status = compare_counts(sides, what, a->fan_out, b->fan_out);
+    snprintf(what, sizeof what, "average of %s", a->name);
+    char rates[2][32];
+    snprintf(rates[0], sizeof rates[0], "%.9g", (double)a->average);
+    snprintf(rates[1], sizeof rates[1], "%.9g", (double)b->average);
+    return status != STATUS_OK ? status : compare_names(sides, what, rates[0], rates[1]);
 }
 
 static enum status compare_variables(const struct sides *sides, const char *what,
@@ -241,6 +247,8 @@ static void hash_variable(struct hash *hash, const struct variable *variable)
     hash_text(hash, initializer_name(variable->initializer));
     hash_update_u64(hash, variable->fan_in);
     hash_update_u64(hash, variable->fan_out);
+    if (variable->average > 0.0f)
+        hash_update(hash, &variable->average, sizeof variable->average);
 }
 
 /* The bits of a number; both zeros have the same. */

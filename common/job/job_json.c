@@ -24,6 +24,8 @@ static void write_variable(struct json_writer *writer, const struct variable *va
     json_writer_text(writer, "initializer", initializer_name(variable->initializer));
     json_writer_u64(writer, "fan_in", variable->fan_in);
     json_writer_u64(writer, "fan_out", variable->fan_out);
+    if (variable->average > 0.0f)
+        json_writer_real(writer, "average", (double)variable->average);
     json_writer_end(writer);
 }
 
@@ -149,6 +151,8 @@ static enum status read_variable(const struct json *object, const char *where,
     read_initializer(&fields, &variable->initializer);
     variable->fan_in = json_fields_u64(&fields, "fan_in", UINT64_MAX);
     variable->fan_out = json_fields_u64(&fields, "fan_out", UINT64_MAX);
+    if (json_at(object, "average") != NULL)
+        variable->average = json_fields_float(&fields, "average");
     return json_fields_end(&fields);
 }
 

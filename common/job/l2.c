@@ -12,7 +12,8 @@ double l2_loss(const struct job *job, const float *parameters)
     for (uint32_t i = 0; i < job->variable_count; i++) {
         const struct variable *variable = &job->variables[i];
         uint64_t elements = variable_elements(variable);
-        for (uint64_t j = 0; !variable_is_bias(variable) && j < elements; j++)
+        bool counts = !variable_is_bias(variable) && variable->average == 0.0f;
+        for (uint64_t j = 0; counts && j < elements; j++)
             sum += (double)parameters[j] * (double)parameters[j];
         parameters += variable_room(elements);
     }

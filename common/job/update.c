@@ -55,6 +55,14 @@ static void apply_regularised(const struct optimizer *optimizer,
     }
 }
 
+VECTORIZED
+static void apply_average(uint64_t count, float rate, float mean_scale, const float *restrict sum,
+                          const float *values_in, float *values_out)
+{
+    for (uint64_t i = 0; i < count; i++)
+        values_out[i] = values_in[i] + rate * (sum[i] * mean_scale - values_in[i]);
+}
+
 /* Elements [from, end) of the update `whole`. */
 static void apply_piece(const struct optimizer *optimizer, const struct optimizer_update *whole,
                         uint64_t from, uint64_t end, bool bias, float l2)
@@ -80,7 +88,8 @@ void update_apply(const struct job *job, const uint64_t *offsets, uint64_t first
     struct optimizer_update whole = *update;
     whole.settings = &job->optimizer;
     assert(optimizer != NULL && job->variable_count > 0);
-    if (!optimizer->spares_biases && !(job->l2 > 0.0f)) {
+    bool averages = job->variables[0].average > 0.0f;
+    if (!optimizer->spares_biases && !(job->l2 > 0.0f) && !averages) {
         optimizer->apply(&whole);
         return;
     }
@@ -89,8 +98,12 @@ void update_apply(const struct job *job, const uint64_t *offsets, uint64_t first
         bool last = variable + 1 == job->variable_count;
         uint64_t end = last ? whole.count : offsets[variable + 1] - first;
         end = end < whole.count ? end : whole.count;
-        apply_piece(optimizer, &whole, from, end, variable_is_bias(&job->variables[variable]),
-                    job->l2);
+        const struct variable *of = &job->variables[variable];
+        if (of->average > 0.0f)
+            apply_average(end - from, of->average, whole.mean_scale, whole.gradient + from,
+                          whole.values_in + from, whole.values_out + from);
+        else
+            apply_piece(optimizer, &whole, from, end, variable_is_bias(of), job->l2);
         from = end;
     }
 }

@@ -7,6 +7,9 @@
  * is a variable of more than one axis, a bias one of a single axis. An interval that spans
  * several is updated piece by piece, so the borders of chunks decide no bit.
  *
+ * A running average (variable.average, a rate m) is no matter of the rule: w += m (sum / examples - w),
+ * without l2, decay or slots.
+ *
  * Threads: pure, but for the arrays of the update. */
 
 #ifndef COMMON_JOB_UPDATE_H

@@ -23,6 +23,7 @@ void update_by_sum(const struct job *job, const uint64_t *offsets, const struct 
         .t = what->version + 1,
         .learning_rate =
             staleness_rate_of(job->staleness_rate, rate, what->staleness, job->worker_count),
+        .mean_scale = 1.0f / (float)what->examples,
         .scale = update_scale(job, what->examples, what->gradients),
         .count = what->count,
         .gradient = what->sum,

@@ -31,6 +31,9 @@ struct variable {
     uint64_t shape[VARIABLE_RANK_MAX]; /* [rank], row-major. */
     enum initializer initializer;
     uint64_t fan_in, fan_out; /* For the initializer. */
+    /* In (0, 1]: a running average with this rate, such as BatchNorm's, and its "gradient" is the sum over the
+     * examples of the statistic. 0: trained. Averages come before all that is trained. */
+    float average;
 };
 
 /* "zeros", "glorot_uniform", "given" */

@@ -32,14 +32,15 @@ struct optimizer_settings {
 /* One update of `count` elements. */
 struct optimizer_update {
     const struct optimizer_settings *settings;
-    uint64_t t;             /* This is the chunk's t-th update, from 1: version after it. */
-    float learning_rate;    /* The schedule's value at this version. */
-    float scale;            /* 1 / examples in the update; the gradient is a sum over examples. */
-    bool bias;              /* Elements of biases, where the rule spares them. */
-    uint64_t count;         /* Elements. */
-    const float *gradient;  /* [count] sum over examples. */
-    const float *values_in; /* [count] */
-    float *values_out;      /* [count]; may be values_in itself (update in place). */
+    uint64_t t;          /* This is the chunk's t-th update, from 1: version after it. */
+    float learning_rate; /* The schedule's value at this version. */
+    float mean_scale; /* 1 / examples, of averages (common/job/update.h); rules do not read it. */
+    float scale;      /* 1 / examples in the update; the gradient is a sum over examples. */
+    bool bias;        /* Elements of biases, where the rule spares them. */
+    uint64_t count;   /* Elements. */
+    const float *gradient;             /* [count] sum over examples. */
+    const float *values_in;            /* [count] */
+    float *values_out;                 /* [count]; may be values_in itself (update in place). */
     float *slots[OPTIMIZER_SLOTS_MAX]; /* [slot_count][count], updated in place. */
 };
 

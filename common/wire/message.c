@@ -509,6 +509,7 @@ static void give_variable(const struct variable *from, Syncopate__Variable *to)
     to->initializer = from->initializer;
     to->fan_in = from->fan_in;
     to->fan_out = from->fan_out;
+    to->average = from->average;
 }
 
 static const ProtobufCType wire_types[] = {
@@ -641,6 +642,7 @@ static bool take_variable(struct variable *to, const Syncopate__Variable *from)
     to->initializer = (enum initializer)from->initializer;
     to->fan_in = from->fan_in;
     to->fan_out = from->fan_out;
+    to->average = from->average;
     return true;
 }
 

@@ -84,7 +84,8 @@ int command_export(const struct command_call *call, struct error *error)
         return EXIT_USAGE;
     }
     if ((options->path == NULL) == (options->program == NULL)) {
-        error_set(error, STATUS_INVALID, "needs PATH, or --program for the values it begins with");
+        error_set(error, STATUS_INVALID,
+                  "needs the path of a run's folder or a checkpoint, or --program");
         return EXIT_USAGE;
     }
     if (options->program != NULL) {

@@ -148,8 +148,8 @@ struct job small_job(enum mode mode, uint32_t workers, uint32_t servers)
     ck_assert_ptr_nonnull(job.variables);
     ck_assert_ptr_nonnull(job.servers);
     job.variable_count = 2;
-    job.variables[0] = (struct variable){"dense1/kernel", 2, {3, 16}, INITIALIZER_ZEROS, 3, 16};
-    job.variables[1] = (struct variable){"dense1/bias", 1, {16}, INITIALIZER_ZEROS, 0, 0};
+    job.variables[0] = (struct variable){"dense1/kernel", 2, {3, 16}, INITIALIZER_ZEROS, 3, 16, 0};
+    job.variables[1] = (struct variable){"dense1/bias", 1, {16}, INITIALIZER_ZEROS, 0, 0, 0};
     for (uint32_t i = 0; i < servers; i++)
         snprintf(job.servers[i], ADDRESS_MAX, "127.0.0.1:%u", 2000 + i);
     struct error error;

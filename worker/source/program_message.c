@@ -84,6 +84,8 @@ static enum status take_variable(struct variable *variable, const struct json *i
     json_fields_copy(&fields, "name", variable->name, sizeof variable->name);
     take_shape(&fields, variable);
     take_initializer(&fields, variable);
+    if (has(&fields, "average"))
+        variable->average = json_fields_float(&fields, "average");
     return json_fields_end(&fields);
 }
 

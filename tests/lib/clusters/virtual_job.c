@@ -71,7 +71,7 @@ static void make_job(struct job *job, const struct virtual_job_options *options)
     expect(job->variables != NULL && job->servers != NULL, "out of memory");
     snprintf(job->optimizer.name, sizeof job->optimizer.name, "sgd");
     job->variables[0] = (struct variable){
-        "dense1/bias", 1, {options->servers * options->chunk_floats}, INITIALIZER_ZEROS, 0, 0};
+        "dense1/bias", 1, {options->servers * options->chunk_floats}, INITIALIZER_ZEROS, 0, 0, 0};
     for (uint32_t i = 0; i < options->servers; i++)
         snprintf(job->servers[i], ADDRESS_MAX, "127.0.0.1:%u", 2000 + i);
 }

@@ -83,10 +83,10 @@ TEST_PLAIN(a_line_names_what_differs_from_zero)
     ck_assert_str_eq(line, "result chunk=2 verdict=stale version=18446744073709551615 g=3 ps/1");
     message = (struct message){.kind = MESSAGE_EVALUATION, .evaluation.loss = INT64_MIN};
     message_line(&message, line);
-    ck_assert_str_eq(line, "evaluation loss=-9223372036854775808 nobody/0");
+    ck_assert_str_eq(line, "evaluation loss=-9223372036854775808 none/0");
     message = (struct message){.kind = MESSAGE_REFUSED, .refused.version = 1};
     message_line(&message, line);
-    ck_assert_str_eq(line, "refused version=1 nobody/0"); /* Which is the header's on the wire. */
+    ck_assert_str_eq(line, "refused version=1 none/0"); /* Which is the header's on the wire. */
 }
 
 TEST_PLAIN(a_text_cannot_be_taken_for_other_fields)
@@ -94,7 +94,7 @@ TEST_PLAIN(a_text_cannot_be_taken_for_other_fields)
     char lines[2][MESSAGE_LINE_MAX];
     struct message message = {.kind = MESSAGE_STOP, .stop.reason = "a\" g=1 \\"};
     message_line(&message, lines[0]);
-    ck_assert_str_eq(lines[0], "stop reason=\"a\\\" g=1 \\\\\" nobody/0");
+    ck_assert_str_eq(lines[0], "stop reason=\"a\\\" g=1 \\\\\" none/0");
 }
 
 TEST_PLAIN(a_secret_is_not_shown)

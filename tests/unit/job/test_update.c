@@ -8,6 +8,7 @@
 #include "common/base/random.h"
 #include "common/job/l2.h"
 #include "common/job/update.h"
+#include "common/job/update_sum.h"
 #include "tests/lib/sample_job.h"
 #include "tests/lib/suite.h"
 
@@ -60,6 +61,36 @@ static void train(struct model *model, const char *optimizer, float l2, uint64_t
             update_apply(&job, offsets, first, &update);
         }
     }
+    job_free(&job);
+}
+
+/* By hand: w += m (sum / examples - w), with adam, decay and l2 for the rest. */
+TEST_PLAIN(an_average_moves_by_its_rate_towards_the_mean_and_no_rule_touches_it)
+{
+    uint64_t offsets[VARIABLES];
+    float gradient[ELEMENTS], before[ELEMENTS];
+    struct model model = {.values = {0}};
+    struct job job = job_with("adamw", offsets);
+    job.l2 = 0.5f;
+    job.variables[0].average = 0.25f;
+    fill(model.values, 0);
+    fill(gradient, 1);
+    memcpy(before, model.values, sizeof before);
+    const struct update_sum what = {
+        .examples = 8,
+        .gradients = 1,
+        .count = ELEMENTS,
+        .sum = gradient,
+        .values_in = model.values,
+        .values_out = model.values,
+        .slots = (float *[]){model.slots[0], model.slots[1]},
+    };
+    update_by_sum(&job, offsets, &what);
+    for (uint64_t i = 0; i < offsets[1]; i++) {
+        ck_assert(model.values[i] == before[i] + 0.25f * (gradient[i] * 0.125f - before[i]));
+        ck_assert(model.slots[0][i] == 0 && model.slots[1][i] == 0);
+    }
+    ck_assert(model.values[offsets[1]] != before[offsets[1]] && model.slots[1][offsets[1]] > 0);
     job_free(&job);
 }
 

@@ -79,9 +79,10 @@ enum { CASE_COUNT = sizeof update_cases / sizeof *update_cases, BIAS = 16, ROOM 
 static struct job job_of_case(size_t index)
 {
     struct job job = small_job(MODE_SYNC, 1, 1);
-    job.variables[0] = (struct variable){"dense1/kernel", 2, {UPDATE_COUNT, 1}, INITIALIZER_ZEROS,
-                                         UPDATE_COUNT,    1};
-    job.variables[1] = (struct variable){"dense1/bias", 1, {UPDATE_COUNT}, INITIALIZER_ZEROS, 0, 0};
+    job.variables[0] = (struct variable){
+        "dense1/kernel", 2, {UPDATE_COUNT, 1}, INITIALIZER_ZEROS, UPDATE_COUNT, 1, 0};
+    job.variables[1] =
+        (struct variable){"dense1/bias", 1, {UPDATE_COUNT}, INITIALIZER_ZEROS, 0, 0, 0};
     job.optimizer = update_cases[index].settings;
     job.schedule.learning_rate = (double)update_cases[index].learning_rate;
     job.l2 = update_cases[index].l2;
