@@ -200,6 +200,7 @@ struct job specimen_job(enum mode mode)
          .rank = 2,
          .shape = {7, 5},
          .initializer = INITIALIZER_GLOROT_UNIFORM,
+         .average = 0.125f,
          .fan_in = 7,
          .fan_out = 5},
         {.name = "dense1/bias", .rank = 1, .shape = {5}},
