@@ -52,6 +52,10 @@ static enum status fill_job(struct workload *workload, const struct options *opt
     job->scores = source->scores;
     if (options->ps == 0)
         job->worker_count = 1;
+    if (job->delay_compensation > 0 && source->variables[0].average > 0.0f)
+        return error_set(error, STATUS_INVALID,
+                         "--delay-compensation: not with running averages (%s)",
+                         source->variables[0].name);
     return job_check(job, error);
 }
 

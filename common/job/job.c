@@ -263,10 +263,6 @@ static enum status check_may_be_stale(const struct job *job, struct error *error
                          "no gradient is lost for its staleness without a most of it");
     if (job->compensation_adapts && !(job->delay_compensation > 0))
         return error_set(error, STATUS_INVALID, "adaptive compensation needs a strength above 0");
-    if (job->delay_compensation > 0 && job->variable_count > 0 && job->variables[0].average > 0.0f)
-        return error_set(error, STATUS_INVALID,
-                         "delay compensation and running averages (%s) exclude each other",
-                         job->variables[0].name);
     if (job_mode(job)->may_be_stale || what == NULL)
         return STATUS_OK;
     return error_set(error, STATUS_INVALID,

@@ -177,8 +177,6 @@ TEST_PLAIN(variables_out_of_range_are_refused)
     REFUSED("rate of averaging", j->variables[0].average = 1.5f);
     REFUSED("rate of averaging", j->variables[0].average = NAN);
     REFUSED("before all that is trained", j->variables[1].average = 0.1f);
-    REFUSED("exclude each other", j->variables[0].average = 0.1f; j->mode = MODE_ASYNC;
-            j->delay_compensation = 1);
 }
 
 TEST_PLAIN(shapes_that_overflow_are_refused)
