@@ -82,7 +82,7 @@ colocated run --ps colocated --workers 2
 backup run --backup-workers 0 --workers 2
 virtual simulate --workers 16 --ps 2
 END
-ok "dropout and a tied weight in PyTorch: the same bits and scores by one process, by 1, 2 and 3 workers, overlap, tcp, allreduce, colocated, backup 0, 16 virtual workers"
+ok "dropout, a tied weight and BatchNorm in PyTorch: the same bits and scores by one process, by 1, 2 and 3 workers, overlap, tcp, allreduce, colocated, backup 0, 16 virtual workers"
 
 # Each leaf takes 20 ms, so that the job is at work for seconds after its first checkpoint.
 sed 's/^    out = /    __import__("time").sleep(0.02)\n&/' "$net" >"$work/slow.py"
@@ -100,10 +100,11 @@ python replayed 0 "$net" replay "$work/async"
 says replayed ': as recorded$'
 ok "async is replayed to the bit"
 
-for name in mlp transformer; do trains "$name" "$examples/$name.py" run --steps 40 --ps 0 --workers 1 --quiet; done
-awk -v mlp="$(member "$work/mlp" test_accuracy)" -v loss="$(member "$work/transformer" test_loss)" 'BEGIN { exit !(mlp > 0.6 && loss > 1 && loss < 3.7) }' ||
+for name in mlp cnn transformer; do trains "$name" "$examples/$name.py" run --steps 40 --ps 0 --workers 1 --quiet; done
+awk -v mlp="$(member "$work/mlp" test_accuracy)" -v cnn="$(member "$work/cnn" test_accuracy)" \
+    -v loss="$(member "$work/transformer" test_loss)" 'BEGIN { exit !(mlp > 0.6 && cnn > 0.6 && loss > 1 && loss < 3.7) }' ||
     fail "an example learns too little"
-ok "the examples in PyTorch learn: a perceptron, a transformer"
+ok "the examples in PyTorch learn: a perceptron, a convolutional net, a transformer"
 
 python notebook 0 "$root/tests/python/notebook.py"
 as notebook-virtual alone
