@@ -252,6 +252,7 @@ static int run(struct plan *plan, struct launch_result *result, struct error *er
         return command_fail(program, EXIT_CANNOT_OPEN, error);
     if (!plan->run.options.quiet)
         run_plan_print(&plan->run);
+    source_close(&plan->run.workload.source); /* A program that was looked at has done its work. */
     struct audience audience = {.plan = plan};
     int code = launch(plan, &audience, result, error);
     code = bring(plan, result, code, error);
