@@ -1,7 +1,7 @@
 /* manifest.h - the file that makes a checkpoint of its parts: readable JSON, written last.
  *
  *     {
- *       "format": "syncopate-checkpoint-2",
+ *       "format": "syncopate-checkpoint-3",
  *       "run_id": "00c0ffee00c0ffee",
  *       "step": 938,
  *       "epoch_so_far": {"updates": 0, "examples": 0, "correct": 0, "loss": 0},  before this step,
@@ -35,7 +35,7 @@
 #include "common/job/job.h"
 #include "common/job/tally.h"
 
-#define CHECKPOINT_FORMAT "syncopate-checkpoint-2"
+#define CHECKPOINT_FORMAT "syncopate-checkpoint-3"
 
 /* The record of the run up to this checkpoint, see run_record.h. */
 struct manifest_record {
