@@ -10,8 +10,8 @@
 
 static size_t put(uint8_t *to, uint64_t number, unsigned bytes)
 {
-    for (unsigned i = 0; i < bytes; i++)
-        to[i] = (uint8_t)(number >> 8 * i);
+    for (unsigned i = 0; i < bytes; i++, number >>= 8)
+        to[i] = (uint8_t)number;
     return bytes;
 }
 

@@ -510,6 +510,7 @@ TEST_PLAIN(other_values_than_the_declared_ones_leave_no_run)
     ck_assert(!scratch_has(f.out));
     f.job.initial_digest[0] ^= 1;
     f.checkpointers[0]->options.initial[0] = '\0';
+    job_free(&f.checkpointers[0]->job); /* Of the first time. */
     opened = open_run(&f);
     ck_assert_int_eq(opened.status, STATUS_IO);
     ck_assert_msg(strstr(opened.text, "initial.safetensors is missing") != NULL, "%s", opened.text);
