@@ -41,7 +41,7 @@ int lone_run(const struct lone_run *run, struct error *error)
 {
     char words[WORDS][WORD_BYTES];
     struct options options;
-    struct workload workload;
+    struct workload workload = {0};
     read_options(&options, words, run);
     int code = workload_read(&workload, &options, error);
     if (code == EXIT_DONE) {

@@ -38,7 +38,7 @@ static void expect(struct options options, int code, const char *text)
 TEST_PLAIN(a_look_declares_the_job_that_reading_declares)
 {
     static const uint8_t none[DIGEST_BYTES];
-    struct workload seen, read;
+    struct workload seen, read = {0};
     struct error error = {0};
     struct options options = OPTIONS(WORD("--data=synthetic:200"), WORD("--ps=3"));
     ck_assert_int_eq(workload_look(&seen, &options, &error), EXIT_DONE);
