@@ -471,7 +471,7 @@ static int compare(struct comparing *comparing, struct error *error)
 static enum status look_at_program(struct comparing *comparing, struct error *error)
 {
     struct options *options = &comparing->options;
-    struct source *source;
+    struct source *source = NULL;
     struct source_options of;
     struct error why;
     if (options->program == NULL)
