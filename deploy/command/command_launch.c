@@ -330,6 +330,9 @@ static int open_launch(void *context, struct run_plan *plan, struct error *error
 {
     struct launch *launch = context;
     const struct options *options = &plan->options;
+    /* What a program gives goes with the folder to server 0; workers ask the programs of their hosts. */
+    if (options->initial == plan->initial)
+        plan->options.initial = NULL;
     enum status status = find_folder(launch, plan, error);
     if (status == STATUS_OK)
         status = find_programs(launch, options, error);

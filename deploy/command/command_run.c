@@ -305,8 +305,6 @@ static int make_ready(struct plan *plan, struct error *error)
         code = venue->begin(venue->context, &plan->run.options, error);
     if (code == EXIT_DONE)
         code = check(plan, error);
-    if (code == EXIT_DONE && run_plan_keep_initial(&plan->run, error) != STATUS_OK)
-        code = EXIT_CANNOT_OPEN;
     if (code == EXIT_DONE && venue->open != NULL)
         code = venue->open(venue->context, &plan->run, error);
     return code;

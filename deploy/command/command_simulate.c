@@ -446,8 +446,6 @@ static int prepare(struct laboratory *l, struct error *error)
 {
     struct run_plan *plan = &l->plan;
     int code = workload_read(&plan->workload, &plan->options, error);
-    if (code == EXIT_DONE && run_plan_keep_initial(plan, error) != STATUS_OK)
-        code = EXIT_CANNOT_OPEN;
     if (code != EXIT_DONE)
         return code;
     if (name_servers(plan, l->cluster.rest == CLUSTER_TOGETHER) != STATUS_OK) {

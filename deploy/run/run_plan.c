@@ -12,7 +12,6 @@
 #include "common/base/wording.h"
 #include "common/job/compensation.h"
 #include "common/process/log.h"
-#include "common/store/initial.h"
 #include "common/store/occupancy.h"
 #include "common/store/run_directory.h"
 
@@ -77,25 +76,6 @@ enum status run_plan_find_out(struct run_plan *plan, struct error *error)
         status = board_place_find(&plan->board, plan->options.tensorboard,
                                   plan->options.tensorboard_run, plan->out, 0, error);
     return status;
-}
-
-enum status run_plan_keep_initial(const struct run_plan *plan, struct error *error)
-{
-    char path[DISK_PATH_MAX];
-    enum run_opening opening;
-    const struct job *job = &plan->workload.job;
-    if (plan->options.program == NULL || plan->options.initial != NULL ||
-        plan->workload.initial == NULL)
-        return STATUS_OK;
-    enum status status = run_directory_check(&disk_posix, plan->out, job, &opening, error);
-    if (status != STATUS_OK || opening != RUN_BEGINS)
-        return status;
-    snprintf(path, sizeof path, "%.*s/" INITIAL_FILE, DISK_PATH_MAX - 32, plan->out);
-    status = disk_posix.make_directory(disk_posix.context, plan->out, error);
-    return status == STATUS_OK
-               ? model_file_write(&disk_posix, path, job->model, job->variables,
-                                  job->variable_count, plan->workload.initial, NULL, error)
-               : status;
 }
 
 /* --- the lines -------------------------------------------------------------------------------- */

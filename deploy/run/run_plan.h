@@ -31,9 +31,6 @@ struct run_plan {
  * processes that are about to leave it. Also finds the folder of --tensorboard. */
 enum status run_plan_find_out(struct run_plan *plan, struct error *error);
 
-/* Its folder gets the initial values that its program has given, for server 0; before anything starts. */
-enum status run_plan_keep_initial(const struct run_plan *plan, struct error *error);
-
 /* To its voice. */
 void run_plan_print(const struct run_plan *plan);
 
