@@ -16,7 +16,6 @@
 #include "common/base/wording.h"
 #include "common/options/options.h"
 #include "common/progress/progress.h"
-#include "common/store/initial.h"
 #include "deploy/command/command.h"
 #include "deploy/compare/comparison_folder.h"
 #include "deploy/compare/interleaving.h"
@@ -30,7 +29,6 @@
 #include "deploy/launcher/signal_file.h"
 #include "deploy/report/compare_report.h"
 #include "deploy/report/report.h"
-#include "deploy/run/program_values.h"
 #include "worker/workload.h"
 
 #define PROGRAM      "syncopate compare"
@@ -38,8 +36,7 @@
 
 struct comparing {
     struct options options;
-    struct source *source; /* Its program, until its values are kept. */
-    char *declares;        /* What its program has declared; owned. NULL: it has none. */
+    char *declares; /* What its program has declared; owned. NULL: it has none. */
     struct plan plan;
     struct configs configs;
     struct comparison_folder folder;
@@ -47,9 +44,8 @@ struct comparing {
     struct results results;
     struct compare_report report;
     struct boards boards;
-    char initial[DISK_PATH_MAX]; /* The file of its program's values. */
-    bool lacks_means;            /* It has been said that TensorBoard does. */
-    FILE *output;                /* The stream of all output but the object of --json. */
+    bool lacks_means; /* It has been said that TensorBoard does. */
+    FILE *output;     /* The stream of all output but the object of --json. */
     struct progress_style style;
     struct virtual_runs *virtual_runs; /* NULL: in real time. */
     /* Also between runs, and while the report is written, which is not cut off. */
@@ -480,29 +476,12 @@ static enum status look_at_program(struct comparing *comparing, struct error *er
     of.look = true;
     if (status == STATUS_OK && (status = source_open(&source, &of, &why)) != STATUS_OK)
         return error_set(error, status, "--program \"%.100s\": %.380s", options->program, why.text);
-    comparing->source = source;
     comparing->declares = strdup(source->declares);
     options->declares = comparing->declares;
     options->declared_by = options->program;
+    source_close(&source);
     return comparing->declares != NULL ? STATUS_OK
                                        : error_set(error, STATUS_MEMORY, "out of memory");
-}
-
-/* All runs begin with the values of one start of the program: FOLDER/initial.safetensors. */
-static enum status keep_initial(struct comparing *comparing, struct error *error)
-{
-    bool any = false;
-    const struct options *options = &comparing->options;
-    snprintf(comparing->initial, sizeof comparing->initial, "%.*s/" INITIAL_FILE,
-             DISK_PATH_MAX - 32, comparing->folder.path);
-    enum status status = STATUS_OK;
-    if (comparing->source != NULL && options->initial == NULL)
-        status = program_values_of(comparing->source, options->job.seed, comparing->initial, &any,
-                                   error);
-    for (size_t i = 0; any && i < comparing->configs.count; i++)
-        comparing->configs.list[i].options.initial = comparing->initial;
-    source_close(&comparing->source);
-    return status;
 }
 
 int command_compare(const struct command_call *call, struct error *error)
@@ -532,10 +511,7 @@ int command_compare(const struct command_call *call, struct error *error)
         code = command_exit_code(
             comparison_folder_open(&comparing.folder, call->options.out, &comparing.plan, error));
     if (code == EXIT_DONE)
-        code = command_exit_code(keep_initial(&comparing, error));
-    if (code == EXIT_DONE)
         code = compare(&comparing, error);
-    source_close(&comparing.source);
     comparison_folder_close(&comparing.folder);
     results_free(&comparing.results);
     interleaving_free(&comparing.interleaving);

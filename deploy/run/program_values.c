@@ -6,6 +6,7 @@
 
 #include "common/job/job_score.h"
 #include "common/store/model_file.h"
+#include "worker/source/source.h"
 
 static bool gives(const struct source *source)
 {
@@ -15,8 +16,8 @@ static bool gives(const struct source *source)
     return false;
 }
 
-enum status program_values_of(struct source *source, uint64_t seed, const char *path, bool *any,
-                              struct error *error)
+static enum status write_values(struct source *source, uint64_t seed, const char *path, bool *any,
+                                struct error *error)
 {
     *any = gives(source);
     if (!*any)
@@ -47,7 +48,7 @@ enum status program_values_write(const struct options *options, const char *path
     if (status == STATUS_OK)
         status = source_open(&source, &of, &why);
     if (status == STATUS_OK) {
-        status = program_values_of(source, options->job.seed, path, any, &why);
+        status = write_values(source, options->job.seed, path, any, &why);
         source_close(&source);
     }
     return status == STATUS_OK ? STATUS_OK

@@ -11,15 +11,10 @@
 #include <stdbool.h>
 
 #include "common/options/options.h"
-#include "worker/source/source.h"
 
 /* Write the values of options->program, with options->job.seed, to a safetensors file at path, in place of
  * what is there. *any: it gives some; without any nothing is written. Errors name the option. */
 enum status program_values_write(const struct options *options, const char *path, bool *any,
                                  struct error *error);
-
-/* Those of a program that is looked at (source_options.look), and was prepared for no leaf yet. */
-enum status program_values_of(struct source *source, uint64_t seed, const char *path, bool *any,
-                              struct error *error);
 
 #endif
