@@ -39,7 +39,7 @@ static enum status write_values(struct source *source, uint64_t seed, const char
 enum status program_values_write(const struct options *options, const char *path, bool *any,
                                  struct error *error)
 {
-    struct source *source;
+    struct source *source = NULL;
     struct source_options of;
     struct error why = {0};
     *any = false;
