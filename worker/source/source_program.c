@@ -59,17 +59,27 @@ static enum status ask(const struct asked *a, const struct program_question *que
     return status;
 }
 
-static enum status take_score(const struct asked *a, const struct program_done *done,
-                              uint64_t count, struct score *score, struct error *error)
+/* leaf: NULL: of test examples. Where the loss leaves the range of its unit, training diverges; at the
+ * first step the unit is too small. */
+static enum status take_score(const struct asked *a, const struct source_leaf *leaf,
+                              const struct program_done *done, uint64_t count, struct score *score,
+                              struct error *error)
 {
     int64_t units = 0;
+    struct error range;
+    char where[64] = "test examples";
+    if (leaf != NULL)
+        snprintf(where, sizeof where, "step %" PRIu64 ", leaf %" PRIu32, leaf->batch, leaf->leaf);
     if (done->correct > count)
         return error_set(error, STATUS_PROGRAM,
                          "program: %" PRIu64 " of %" PRIu64 " examples cannot be right",
                          done->correct, count);
     if (isfinite(done->loss) &&
-        job_loss_units(&a->unit, done->loss, count, &units, error) != STATUS_OK)
-        return STATUS_PROGRAM;
+        job_loss_units(&a->unit, done->loss, count, &units, &range) != STATUS_OK) {
+        bool first = leaf != NULL && leaf->batch == 0;
+        return error_set(error, first ? STATUS_PROGRAM : STATUS_DIVERGED, "%s%s (%s): %.300s",
+                         first ? "" : "training diverged: ", where, a->model, range.text);
+    }
     score->loss += units;
     score->correct += done->correct;
     score->examples += count;
@@ -209,7 +219,7 @@ static enum status gradient(struct source *source, const float *parameters,
     enum status status = ask_leaf(a, leaf, gradient, &done, checked ? NULL : ready, error);
     if (status == STATUS_OK && checked)
         status = check_leaf(a, parameters, leaf, gradient, &done, error);
-    return status == STATUS_OK ? take_score(a, &done, leaf->count, score, error) : status;
+    return status == STATUS_OK ? take_score(a, leaf, &done, leaf->count, score, error) : status;
 }
 
 /* --- scores ----------------------------------------------------------------------------------- */
@@ -224,7 +234,7 @@ static enum status score(struct source *source, const float *parameters, uint64_
     struct program_done done;
     memcpy(program_parameters(a->program), parameters, source->elements * sizeof(float));
     enum status status = ask(a, &question, &done, error);
-    return status == STATUS_OK ? take_score(a, &done, count, score, error) : status;
+    return status == STATUS_OK ? take_score(a, NULL, &done, count, score, error) : status;
 }
 
 /* --- initial values and probe ----------------------------------------------------------------- */

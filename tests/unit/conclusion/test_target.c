@@ -247,7 +247,9 @@ TEST_PLAIN(how_a_run_ended)
     static const struct failed_run failed[] = {
         {.config = "a", .exit_code = EXIT_TRAINING_FAILED, .reason = "the gradient is not finite"},
         {.config = "a", .exit_code = EXIT_TRAINING_FAILED, .reason = "out of memory"},
-        {.config = "b", .exit_code = EXIT_TRAINING_FAILED, .reason = "the gradient is not finite"}};
+        {.config = "b",
+         .exit_code = EXIT_TRAINING_FAILED,
+         .reason = "training diverged: too large"}};
     for (size_t i = 0; i < COUNT(failed); i++)
         ck_assert_int_eq(comparison_fail(&comparison, &failed[i], NULL), STATUS_OK);
     comparison.groups[0].records = records;

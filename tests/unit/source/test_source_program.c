@@ -301,6 +301,7 @@ struct lie {
     uint64_t not_finite;
     const char *says;
     bool only_loss;
+    uint64_t batch;
 };
 
 static const struct syncopate_variable variables[] = {
@@ -373,22 +374,24 @@ static void end_lie(struct asking *a)
 }
 
 static const struct lie lies[] = {
-    {2.5, 5, STATUS_OK, 0, "", false},
-    {2.5, 999, STATUS_OK, 0, "", true}, /* It has no meaning. */
-    {NAN, 5, STATUS_OK, 5, "", false},
-    {INFINITY, 5, STATUS_OK, 5, "", false},
-    {2.5, 6, STATUS_PROGRAM, 0, "program: 6 of 5 examples cannot be right", false},
+    {2.5, 5, STATUS_OK, 0, "", false, 0},
+    {2.5, 999, STATUS_OK, 0, "", true, 0}, /* It has no meaning. */
+    {NAN, 5, STATUS_OK, 5, "", false, 0},
+    {INFINITY, 5, STATUS_OK, 5, "", false, 0},
+    {2.5, 6, STATUS_PROGRAM, 0, "program: 6 of 5 examples cannot be right", false, 0},
     {2.5, UINT64_MAX, STATUS_PROGRAM, 0, "program: 18446744073709551615 of 5 examples cannot",
-     false},
-    {1e300, 5, STATUS_PROGRAM, 0, "--loss-unit", false},
-    {-1e300, 5, STATUS_PROGRAM, 0, "--loss-unit", false},
-    {5 * 65536.0 * 1.01, 5, STATUS_PROGRAM, 0, "--loss-unit", false},
+     false, 0},
+    {1e300, 5, STATUS_PROGRAM, 0, "--loss-unit", false, 0},
+    {1e300, 5, STATUS_DIVERGED, 0, "training diverged: step 7, leaf 0 (program: lie): ", false, 7},
+    {-1e300, 5, STATUS_PROGRAM, 0, "--loss-unit", false, 0},
+    {5 * 65536.0 * 1.01, 5, STATUS_PROGRAM, 0, "--loss-unit", false, 0},
 };
 
 TEST_TIMES(a_leaf_with_an_impossible_score_is_refused, sizeof lies / sizeof *lies)
 {
     struct asking a;
     begin_lie(&a, &lies[_i], 100);
+    a.batch = lies[_i].batch;
     ck_assert_int_eq(compute(&a, 0, 5, true, false), lies[_i].status);
     ck_assert_msg(strstr(a.sum.error.text, lies[_i].says) != NULL, "%s", a.sum.error.text);
     ck_assert_uint_eq(a.sum.score.not_finite, lies[_i].not_finite);
