@@ -21,14 +21,23 @@ struct asked {
     uint64_t seed;
     uint64_t check_leaves, batch, batches; /* batch: of the last leaf; so many until now. */
     uint32_t leaf_max;
-    struct job unit;   /* With the unit of losses alone. */
-    uint64_t *offsets; /* [variable_count] */
+    struct job unit;    /* With the unit of losses alone. */
+    uint64_t *offsets;  /* [variable_count] */
+    struct error fault; /* The last of its own. */
     char model[PROGRAM_NAME_MAX + sizeof JOB_MODEL_PROGRAM];
 };
 
 static struct asked *asked_of(struct source *source)
 {
     return (struct asked *)source;
+}
+
+/* Its end gets what was wrong with its answer. */
+static enum status note(struct asked *a, enum status status, const struct error *error)
+{
+    if (status == STATUS_PROGRAM && error != NULL)
+        a->fault = *error;
+    return status;
 }
 
 static enum status prepare(struct source *source, uint32_t leaf_max, double loss_unit,
@@ -219,7 +228,9 @@ static enum status gradient(struct source *source, const float *parameters,
     enum status status = ask_leaf(a, leaf, gradient, &done, checked ? NULL : ready, error);
     if (status == STATUS_OK && checked)
         status = check_leaf(a, parameters, leaf, gradient, &done, error);
-    return status == STATUS_OK ? take_score(a, leaf, &done, leaf->count, score, error) : status;
+    if (status == STATUS_OK)
+        status = take_score(a, leaf, &done, leaf->count, score, error);
+    return note(a, status, error);
 }
 
 /* --- scores ----------------------------------------------------------------------------------- */
@@ -234,7 +245,9 @@ static enum status score(struct source *source, const float *parameters, uint64_
     struct program_done done;
     memcpy(program_parameters(a->program), parameters, source->elements * sizeof(float));
     enum status status = ask(a, &question, &done, error);
-    return status == STATUS_OK ? take_score(a, NULL, &done, count, score, error) : status;
+    if (status == STATUS_OK)
+        status = take_score(a, NULL, &done, count, score, error);
+    return note(a, status, error);
 }
 
 /* --- initial values and probe ----------------------------------------------------------------- */
@@ -248,7 +261,7 @@ static enum status initial(struct source *source, uint64_t seed, float *values, 
     memset(program_parameters(a->program), 0, source->elements * sizeof(float));
     enum status status = ask(a, &question, &done, error);
     if (status != STATUS_OK)
-        return status;
+        return note(a, status, error);
     struct coming coming = {program_parameters(a->program), values, source->elements, a, NULL};
     copy_from(&coming, 0);
     return STATUS_OK;
@@ -299,7 +312,11 @@ static enum status probe(struct source *source, uint8_t digest[DIGEST_BYTES], st
 static void close_asked(struct source *source)
 {
     struct asked *a = asked_of(source);
-    program_close(&a->program, source->exit_code, source->reason != NULL ? source->reason : "");
+    if (source->reason != NULL)
+        program_close(&a->program, source->exit_code, source->reason);
+    else
+        program_close(&a->program, a->fault.status != STATUS_OK ? EXIT_PROGRAM : EXIT_DONE,
+                      a->fault.text);
     program_declaration_free(&a->declared);
     free(a->offsets);
     free(a);
