@@ -77,11 +77,11 @@ static const struct observer *observer_of(const struct simulated_worker *w)
 }
 
 /* A failed computation ends the job, like client_fail. */
-static void give_up(struct simulated_worker *w, const char *reason, struct outbox *to_session)
+static void give_up(struct simulated_worker *w, const struct error *why, struct outbox *to_session)
 {
     struct message *stop = &outbox_add(to_session, TO_SERVER, MESSAGE_STOP)->message;
-    stop->stop.exit_code = EXIT_TRAINING_FAILED;
-    snprintf(stop->stop.reason, MESSAGE_TEXT_MAX, "%s", reason);
+    stop->stop.exit_code = why->status == STATUS_PROGRAM ? EXIT_PROGRAM : EXIT_TRAINING_FAILED;
+    snprintf(stop->stop.reason, MESSAGE_TEXT_MAX, "%s", why->text);
     w->gave_up = true;
     w->computing = false;
 }
@@ -107,7 +107,7 @@ static void report_share(struct simulated_worker *w, uint64_t took_us, struct ou
     tell_of_score(w);
     if (computing->score(computing->context, share, session_scored(w->session), &report, &error) !=
         STATUS_OK) {
-        give_up(w, error.text, to_session);
+        give_up(w, &error, to_session);
         return;
     }
     outbox_add(to_session, TO_SERVER, MESSAGE_EVALUATION)->message.evaluation =
@@ -320,7 +320,7 @@ static void train_node(struct simulated_worker *w, uint64_t took_us, struct outb
     bool bad = status == STATUS_DIVERGED && job_mode(job_of(w))->may_skip;
     w->computing = w->node_next < w->node_count;
     if (status != STATUS_OK && !bad) {
-        give_up(w, error.text, to_session);
+        give_up(w, &error, to_session);
         return;
     }
     struct message_exchange exchange = describe(w, node, &report, bad);

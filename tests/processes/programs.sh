@@ -49,6 +49,8 @@ run absent 7 syncopate run --program /no/such/program "${job[@]}" --out "$work/a
 says absent '^syncopate run: --program "/no/such/program": it ended with exit code 127 before it declared'
 run alone-fails 7 syncopate-worker --ps 0 --program "$program --fail 3" "${job[@]}" --out "$work/alone-fails"
 says alone-fails "error: program: as it was given to$"
+run virtual-fails 7 syncopate simulate --program "$program --fail 3" "${job[@]}" --workers 2 --out "$work/virtual-fails"
+says virtual-fails "^syncopate simulate: worker/[01]: program: as it was given to$"
 hosts=127.0.0.1:$(free_port)
 start task-server syncopate-ps --ps-hosts "$hosts" --out "$work/task"
 SYNCOPATE_JOB_NAME=worker SYNCOPATE_TASK_INDEX=0 run task-fails 7 syncopate task --ps_hosts "$hosts" --worker_hosts x:1 \
