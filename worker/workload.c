@@ -247,6 +247,7 @@ enum status workload_give(struct workload *workload, struct options *options, co
         return STATUS_OK;
     if (snprintf(path, DISK_PATH_MAX, "%s/" INITIAL_FILE, out) >= DISK_PATH_MAX)
         return error_set(error, STATUS_INVALID, "--out: the path is too long");
+    initial_drop(&disk_posix, out);
     enum status status = disk_posix.make_directory(disk_posix.context, out, error);
     if (status == STATUS_OK)
         status = initial_keep(&workload->job, &disk_posix, out, workload->initial, error);

@@ -185,6 +185,16 @@ enum status initial_keep(const struct job *job, const struct disk *disk, const c
                             NULL, error);
 }
 
+void initial_drop(const struct disk *disk, const char *out)
+{
+    char path[DISK_PATH_MAX];
+    snprintf(path, sizeof path, "%.*s/run.json", DISK_PATH_MAX - 32, out);
+    if (disk->look(disk->context, path) != DISK_NOTHING)
+        return;
+    kept_path(path, out);
+    disk->remove_tree(disk->context, path, NULL);
+}
+
 enum status initial_open(struct checkpoint_reader *reader, const struct job *job,
                          const struct disk *disk, const char *out, const char *path,
                          struct error *error)

@@ -33,6 +33,9 @@ enum status initial_read(const struct job *job, const struct disk *disk, const c
 enum status initial_keep(const struct job *job, const struct disk *disk, const char *out,
                          const float *values, struct error *error);
 
+/* Remove it where no run has begun: it is of one that failed before. */
+void initial_drop(const struct disk *disk, const char *out);
+
 /* The declared values, and slots at their first ones, as a checkpoint at step 0. */
 enum status initial_open(struct checkpoint_reader *reader, const struct job *job,
                          const struct disk *disk, const char *out, const char *path,

@@ -16,6 +16,7 @@
 #include "common/base/wording.h"
 #include "common/options/options.h"
 #include "common/progress/progress.h"
+#include "common/store/initial.h"
 #include "deploy/command/command.h"
 #include "deploy/compare/comparison_folder.h"
 #include "deploy/compare/interleaving.h"
@@ -328,9 +329,10 @@ static int make_one(struct comparing *comparing, size_t index, struct error *err
     if (kept && !comparing->options.quiet)
         fprintf(comparing->output, "  is there already\n");
     int code = kept ? EXIT_DONE : launch(comparing, &run, index, &why);
-    if (code != EXIT_DONE)
+    if (code != EXIT_DONE) {
+        initial_drop(&disk_posix, run.out);
         rmdir(run.out); /* Succeeds only when it is empty. */
-    else
+    } else
         code = command_exit_code(results_read(results, index, &why));
     if (code != EXIT_DONE) {
         comparing->interleaving.took[index] = 0;

@@ -324,9 +324,7 @@ int run_at(const struct run_venue *venue, const struct command_call *call)
         print_json(&plan, code, &result, &error);
     if (venue->close != NULL)
         venue->close(venue->context);
-    if (plan.run.out_made)
-        rmdir(plan.run.out); /* Goes through only when nothing came into it. */
-    workload_free(&plan.run.workload);
+    run_plan_free(&plan.run);
     return code;
 }
 

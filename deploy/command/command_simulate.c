@@ -521,9 +521,7 @@ int command_simulate(const struct command_call *call, struct error *unused)
         if (run_json_print(stdout, &outcome) != STATUS_OK)
             command_say(PROGRAM, LOG_WARNING, "out of memory for the result");
     }
-    if (l->plan.out_made)
-        rmdir(l->plan.out); /* Goes through only when nothing came into it. */
-    workload_free(&l->plan.workload);
+    run_plan_free(&l->plan);
     cluster_free(&l->cluster);
     account_free(&l->account);
     failures_free(&l->failures);

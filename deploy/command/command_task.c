@@ -218,6 +218,7 @@ static enum status keep_initial(const struct task *task, struct error *error)
         options->initial != NULL)
         return STATUS_OK;
     snprintf(path, sizeof path, "%.*s/" INITIAL_FILE, DISK_PATH_MAX - 32, options->out);
+    initial_drop(&disk_posix, options->out);
     if (stat(path, &there) == 0)
         return STATUS_OK;
     enum status status = disk_posix.make_directory(disk_posix.context, options->out, error);

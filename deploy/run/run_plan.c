@@ -12,6 +12,7 @@
 #include "common/base/wording.h"
 #include "common/job/compensation.h"
 #include "common/process/log.h"
+#include "common/store/initial.h"
 #include "common/store/occupancy.h"
 #include "common/store/run_directory.h"
 
@@ -76,6 +77,15 @@ enum status run_plan_find_out(struct run_plan *plan, struct error *error)
         status = board_place_find(&plan->board, plan->options.tensorboard,
                                   plan->options.tensorboard_run, plan->out, 0, error);
     return status;
+}
+
+void run_plan_free(struct run_plan *plan)
+{
+    if (plan->initial[0] != '\0')
+        initial_drop(&disk_posix, plan->out);
+    if (plan->out_made)
+        rmdir(plan->out); /* Goes through only when nothing came into it. */
+    workload_free(&plan->workload);
 }
 
 /* --- the lines -------------------------------------------------------------------------------- */

@@ -31,6 +31,9 @@ struct run_plan {
  * processes that are about to leave it. Also finds the folder of --tensorboard. */
 enum status run_plan_find_out(struct run_plan *plan, struct error *error);
 
+/* Of a run that has not begun nothing is left. */
+void run_plan_free(struct run_plan *plan);
+
 /* To its voice. */
 void run_plan_print(const struct run_plan *plan);
 

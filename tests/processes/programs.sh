@@ -45,6 +45,8 @@ wrong early "--exit 0" 7 "$started it ended with exit code 3 before it declared 
 wrong declares "--declare {}" 7 "$started declaration: \"name\" is missing$"
 for name in fails exits closes speaks dies random writes early declares; do one_line "$name"; done
 if said fails "started again"; then fail "a worker whose program fails is started again"; fi
+wrong before "--given 1 --fail 1" 7 "worker/[01] ended with exit code 7: program:"
+[ ! -e "$work/before/initial.safetensors" ] || fail "before: a run that has not begun leaves its initial values"
 run absent 7 syncopate run --program /no/such/program "${job[@]}" --out "$work/absent"
 says absent '^syncopate run: --program "/no/such/program": it ended with exit code 127 before it declared'
 run alone-fails 7 syncopate-worker --ps 0 --program "$program --fail 3" "${job[@]}" --out "$work/alone-fails"

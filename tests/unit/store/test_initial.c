@@ -155,6 +155,21 @@ TEST(a_run_keeps_its_values_and_prefers_them)
     free(again);
 }
 
+TEST(values_of_a_run_that_has_not_begun_are_dropped)
+{
+    char run[DISK_PATH_MAX];
+    write_file(f, 0);
+    ck_assert_int_eq(declare(f, false), STATUS_OK);
+    ck_assert_int_eq(initial_keep(&f->job, &disk_posix, f->out, f->values, &f->error), STATUS_OK);
+    scratch_path(run, "out/run.json");
+    scratch_write(run, "{}", 2);
+    initial_drop(&disk_posix, f->out);
+    ck_assert_int_eq(disk_posix.look(NULL, f->kept), DISK_FILE);
+    ck_assert_int_eq(disk_posix.remove_tree(NULL, run, NULL), STATUS_OK);
+    initial_drop(&disk_posix, f->out);
+    ck_assert_int_eq(disk_posix.look(NULL, f->kept), DISK_NOTHING);
+}
+
 TEST(other_values_than_declared_are_refused_with_both_digests)
 {
     float *again = NULL;
