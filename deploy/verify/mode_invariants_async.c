@@ -51,8 +51,8 @@ static void count_batch(struct oracle *w, struct oracle_server *server, uint32_t
         oracle_close_group(w, server, index);
 }
 
-enum verdict async_take(struct oracle *w, struct oracle_server *server, uint32_t index,
-                        const struct packet *packet, uint32_t sender)
+enum verdict async_takes(struct oracle *w, struct oracle_server *server, uint32_t index,
+                         const struct packet *packet, uint32_t sender)
 {
     struct oracle_chunk *chunk = &server->chunks[index];
     const struct message_exchange *exchange = &packet->message.exchange;
@@ -212,7 +212,7 @@ void async_said(struct oracle *w, uint32_t server_0, const struct outgoing *item
 
 const struct mode_invariants mode_invariants_async = {
     .stale = true,
-    .take = async_take,
+    .take = async_takes,
     .retry = async_retry,
     .snapshot = async_snapshot,
     .given = async_given,

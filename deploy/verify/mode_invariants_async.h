@@ -7,8 +7,8 @@
 
 #include "deploy/verify/mode_invariants.h"
 
-enum verdict async_take(struct oracle *w, struct oracle_server *server, uint32_t index,
-                        const struct packet *packet, uint32_t sender);
+enum verdict async_takes(struct oracle *w, struct oracle_server *server, uint32_t index,
+                         const struct packet *packet, uint32_t sender);
 void async_retry(struct oracle *w, const struct oracle_chunk *chunk,
                  const struct message_exchange *exchange);
 void async_snapshot(struct oracle *w, const struct oracle_server *server, uint32_t index,

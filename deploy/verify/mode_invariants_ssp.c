@@ -263,7 +263,7 @@ static enum verdict ssp_take(struct oracle *w, struct oracle_server *server, uin
 {
     struct oracle_chunk *c = &server->chunks[chunk];
     const uint64_t version = c->version;
-    enum verdict verdict = async_take(w, server, chunk, packet, sender);
+    enum verdict verdict = async_takes(w, server, chunk, packet, sender);
     if (c->version == version || version >= w->job->steps)
         return verdict;
     struct oracle_update *update = &c->updates[version];

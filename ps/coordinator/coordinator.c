@@ -206,8 +206,7 @@ static bool is_behind(const struct coordinator *c, const struct message *message
 /* The slowest worker, which this one must not run ahead of. */
 static bool is_bound(const struct coordinator *c, uint32_t worker, uint32_t *whom)
 {
-    return c->state == RUNNING && c->work.rules->waits_for != NULL &&
-           c->work.membership.workers[worker].present &&
+    return c->state == RUNNING && c->work.membership.workers[worker].present &&
            c->work.rules->waits_for(&c->work, worker, whom);
 }
 

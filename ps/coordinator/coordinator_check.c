@@ -20,7 +20,6 @@ static void check_workers(const struct coordinator *c)
         RULE(worker->first_assignment <= c->work.assignment.number,
              "a worker knows only assignments that were made");
         RULE(IMPLIES(worker->done || worker->asks, trains), "no worker trains before or after");
-        RULE(IMPLIES(worker->asks, c->work.rules->ask != NULL), "only workers with leases ask");
         if (!dealt || (!worker->present && !worker->missed))
             continue;
         RULE(worker->position == row++, "workers stand in the order of their indexes");
@@ -72,9 +71,9 @@ static void check_marks(const struct coordinator *c)
                  snapshot->collected),
          "with the last part, and all scores before it, the manifest is written");
     RULE(IMPLIES(any, snapshot->reached_us != 0), "what is taken or written was reached");
-    RULE(snapshot->final || c->work.rules->set_gate == NULL ||
-             snapshot_is_taken(&c->work.membership) ||
-             c->work.rules->gate(&c->work) == snapshot->step,
+    uint64_t gate = c->work.rules->gate(&c->work);
+    RULE(snapshot->final || gate == UINT64_MAX || snapshot_is_taken(&c->work.membership) ||
+             gate == snapshot->step,
          "the gate is closed until all have taken the cut");
 }
 
@@ -121,16 +120,13 @@ static void check_run(const struct coordinator *c)
     RULE(c->first_step <= c->job->steps, "the run begins before its end");
     RULE(c->evaluation.job == c->job, "what is scored is the job's model");
     RULE(c->evaluation.dropped == 0, "scores that were dropped are counted");
-    RULE(IMPLIES(c->state == RUNNING && c->work.rules->set_gate == NULL,
-                 c->work.statistics.step >= c->first_step),
-         "training is not before where it began");
     work_check(&c->work);
     evaluation_check(&c->evaluation);
     computations_check(&c->computations);
     check_workers(c);
     check_servers(c);
     check_snapshot(c);
-    if (c->work.rules->held != NULL && c->state != CLOSING)
+    if (c->state != CLOSING)
         check_leases(c);
 }
 

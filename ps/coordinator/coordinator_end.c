@@ -73,7 +73,7 @@ static bool write_summary(struct coordinator *c, enum run_state state, int exit_
     sum_up_members(c);
     sum_up_staleness(c);
     summary->mode_figures = (struct mode_figures){0};
-    if (c->work.rules != NULL && c->work.rules->figures != NULL)
+    if (c->work.rules != NULL)
         c->work.rules->figures(&c->work, &summary->mode_figures);
 
     size_t worker_bytes = summary->worker_count * sizeof(struct worker_summary);

@@ -65,8 +65,7 @@ static void take_in(struct coordinator *c, const struct packet *packet, bool rep
     const struct message *message = &packet->message;
     bool worker = message->role == ROLE_WORKER;
     if (membership_take(&c->work.membership, packet, now_us) == NULL ||
-        (c->work.rules->grow != NULL &&
-         c->work.rules->grow(&c->work, c->work.membership.worker_count) != STATUS_OK)) {
+        c->work.rules->grow(&c->work, c->work.membership.worker_count) != STATUS_OK) {
         coordinator_fail(c, EXIT_TRAINING_FAILED, now_us, outbox,
                          "out of memory for another worker");
         return;
@@ -563,8 +562,7 @@ void coordinator_deal_when_due(struct coordinator *c, uint64_t now_us, struct ou
     for (uint32_t i = 0; i < c->work.membership.worker_count; i++)
         if (c->work.membership.workers[i].present)
             coordinator_send_start(c, &c->work.membership.workers[i], outbox);
-    for (uint32_t i = 0; c->work.rules->ask != NULL && i < c->work.membership.worker_count &&
-                         c->work.rules->has_spare(&c->work);
+    for (uint32_t i = 0; i < c->work.membership.worker_count && c->work.rules->has_spare(&c->work);
          i++)
         coordinator_top_up(c, i, 0, outbox);
 }

@@ -24,8 +24,7 @@ static void say_lost(enum role role, uint32_t index, const char *why, const char
 /* Its batches and leaves are for others. */
 static void deal_without(struct coordinator *c, uint32_t index)
 {
-    if (c->work.rules->lost != NULL)
-        c->work.rules->lost(&c->work, index);
+    c->work.rules->lost(&c->work, index);
     c->deal_due = true;
 }
 

@@ -10,8 +10,7 @@
 
 struct quorum *coordinator_quorum(const struct coordinator *c)
 {
-    bool any = c->work.rules != NULL && c->work.rules->quorum != NULL;
-    return any ? c->work.rules->quorum(&c->work) : NULL;
+    return c->work.rules != NULL ? c->work.rules->quorum(&c->work) : NULL;
 }
 
 /* Whether a decided set is written down before it is sent. */

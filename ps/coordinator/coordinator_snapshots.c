@@ -24,6 +24,12 @@ static void tell_computations(struct coordinator *c, uint64_t step, uint64_t now
     order_add(outbox, TO_CHECKPOINTER, 0, &order)->payload = frame;
 }
 
+/* Whether training waits at the gate for this snapshot. */
+static bool is_gated(const struct coordinator *c)
+{
+    return c->work.rules->gate(&c->work) == c->snapshot.step;
+}
+
 /* From here on it is being written: beside training, unless that stands still for it. */
 static void reach(struct coordinator *c, uint64_t now_us)
 {
@@ -32,7 +38,7 @@ static void reach(struct coordinator *c, uint64_t now_us)
     snapshot_reached(&c->snapshot, now_us);
     c->snapshot_us = now_us;
     c->reached_unwatched_us = c->unwatched_us;
-    if (!c->snapshot.final && c->work.rules->set_gate == NULL)
+    if (!c->snapshot.final && !is_gated(c))
         run_phases_beside(&c->summary.phases, true, coordinator_wall(c, now_us));
 }
 
@@ -50,9 +56,9 @@ void coordinator_begin_snapshot(struct coordinator *c, uint64_t step, bool final
     c->work.rules->cutting(&c->work, step, c->last_snapshot);
     c->marked = false;
     coordinator_mark_snapshot(c);
-    if (c->work.rules->set_gate != NULL)
-        reach(c, now_us); /* Every batch before it is done. */
-    if (c->work.rules->set_gate != NULL)
+    if (c->work.rules->has_reached(&c->work, step))
+        reach(c, now_us);
+    if (is_gated(c))
         run_phases_enter(&c->summary.phases, RUN_PHASE_CHECKPOINTS, coordinator_wall(c, now_us));
 }
 
@@ -64,12 +70,6 @@ void coordinator_mark_snapshot(struct coordinator *c)
     c->marked = true;
     membership_mark_snapshot(&c->work.membership);
     c->spread_snapshot = c->summary.spread;
-}
-
-/* Whether training waits at the gate for this snapshot. */
-static bool is_gated(const struct coordinator *c)
-{
-    return c->work.rules->set_gate != NULL && c->work.rules->gate(&c->work) == c->snapshot.step;
 }
 
 void coordinator_schedule_snapshot(struct coordinator *c, uint64_t reached, uint64_t now_us,
@@ -89,9 +89,7 @@ void coordinator_schedule_snapshot(struct coordinator *c, uint64_t reached, uint
     /* The last one is taken when training has ended, wherever that will be. */
     if (due >= c->job->steps)
         return;
-    if (c->work.rules->set_gate != NULL)
-        c->work.rules->set_gate(&c->work, due);
-    else
+    if (!c->work.rules->set_gate(&c->work, due))
         coordinator_begin_snapshot(c, due, false, now_us, outbox);
 }
 
@@ -198,8 +196,7 @@ void coordinator_handle_cut_taken(struct coordinator *c, struct member *server,
     server->cut_taken = true;
     staleness_totals_snapshot(&c->staleness, packet->message.index);
     reach(c, now_us);
-    if (snapshot_is_taken(&c->work.membership) && c->work.rules->set_gate != NULL &&
-        !c->snapshot.final)
+    if (snapshot_is_taken(&c->work.membership) && is_gated(c) && !c->snapshot.final)
         open_gate(c, now_us, outbox);
 }
 
@@ -286,17 +283,13 @@ static void snapshot_by_clock(struct coordinator *c, uint64_t now_us, struct out
         return;
     uint64_t step = rules->next_snapshot(&c->work, true);
     uint64_t before = c->last_due == NO_STEP ? c->first_step : c->last_due;
-    uint64_t due = c->snapshot.under_way ? c->snapshot.step : c->job->steps;
-    if (rules->set_gate != NULL)
-        due = rules->gate(&c->work);
+    uint64_t due = c->snapshot.under_way ? c->snapshot.step : rules->gate(&c->work);
     if (step <= before || step >= due || step >= c->job->steps)
         return;
-    if (rules->set_gate == NULL) {
+    if (rules->set_gate(&c->work, step))
+        coordinator_snapshot_at_gate(c, 0, now_us, outbox); /* Perhaps no batch is out. */
+    else
         coordinator_begin_snapshot(c, step, false, now_us, outbox);
-        return;
-    }
-    rules->set_gate(&c->work, step);
-    coordinator_snapshot_at_gate(c, 0, now_us, outbox); /* Perhaps no batch is out. */
 }
 
 void coordinator_watch_snapshot(struct coordinator *c, uint64_t now_us, struct outbox *outbox)

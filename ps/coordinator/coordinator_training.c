@@ -49,9 +49,9 @@ static void note_wait(const struct coordinator *c, uint32_t index)
     const struct work_mode *rules = c->work.rules;
     worker->waits = WAIT_LEASE;
     worker->waits_for = 0;
-    if (rules->is_gated != NULL && rules->is_gated(&c->work)) {
+    if (rules->is_gated(&c->work)) {
         worker->waits = WAIT_GATE;
-    } else if (rules->waits_for != NULL && rules->waits_for(&c->work, index, &whom)) {
+    } else if (rules->waits_for(&c->work, index, &whom)) {
         worker->waits = WAIT_BOUND;
         worker->waits_for = whom + 1;
     }
@@ -103,8 +103,8 @@ void coordinator_snapshot_at_gate(struct coordinator *c, uint32_t last, uint64_t
                                   struct outbox *outbox)
 {
     const struct work_mode *rules = c->work.rules;
-    if (rules->set_gate == NULL || !rules->is_at_gate(&c->work) || c->snapshot.under_way ||
-        c->snapshot.given_up_us != 0 || c->stopping)
+    if (!rules->is_at_gate(&c->work) || c->snapshot.under_way || c->snapshot.given_up_us != 0 ||
+        c->stopping)
         return;
     c->gate_last = last;
     coordinator_begin_snapshot(c, rules->gate(&c->work), false, now_us, outbox);
@@ -126,8 +126,7 @@ static void take_announcement(struct coordinator *c, const struct packet *packet
     const struct message *message = &packet->message;
     const struct message_lease *lease = &message->lease;
     const struct frame *payload = packet->payload;
-    uint64_t clock =
-        c->work.rules->clock != NULL ? c->work.rules->clock(&c->work, message->index) : 0;
+    uint64_t clock = c->work.rules->clock(&c->work, message->index);
     if (!c->computations.records || lease->bases_of >= c->job->steps)
         return;
     bool over = c->computations.over;
@@ -147,7 +146,7 @@ void coordinator_handle_lease(struct coordinator *c, const struct packet *packet
 {
     const struct message *message = &packet->message;
     bool sent = false, frees = false;
-    if (c->state == RUNNING && c->work.rules->ask != NULL) {
+    if (c->state == RUNNING) {
         c->work.membership.workers[message->index].asks = true;
         if (message->lease.finished) {
             frees = c->work.rules->finished(&c->work, message->index, message->lease.batch);
@@ -365,8 +364,7 @@ void coordinator_handle_done(struct coordinator *c, struct member *worker,
         !assignment_is_followed(&c->work.assignment, worker))
         return;
     if (!c->work.rules->may_be_done(&c->work, packet->message.index, done)) {
-        if (c->work.rules->held != NULL) /* Its batches since may have been lost. */
-            repeat_work(c, packet->message.index, 0, outbox);
+        repeat_work(c, packet->message.index, 0, outbox); /* Its batches may have been lost. */
         return;
     }
     worker->done = true;
@@ -378,12 +376,10 @@ void coordinator_stop_training(struct coordinator *c, struct outbox *outbox)
 {
     if (!c->stopping)
         return;
-    if (c->work.rules->stop(&c->work)) {
-        if (c->work.rules->ask != NULL)
-            coordinator_top_up_all(c, outbox);
-    } else if (!c->stop_named) {
+    if (c->work.rules->stop(&c->work))
+        coordinator_top_up_all(c, outbox);
+    else if (!c->stop_named)
         envelope_to_peer(&c->envelope, PEER_LOCAL, MESSAGE_STOP, outbox);
-    }
 }
 
 /* No step is made. The run says so, too, if it is open: a run that says it is running has lost

@@ -132,23 +132,15 @@ static void allreduce_check(const struct shard *shard)
 }
 
 const struct shard_mode shard_allreduce = {
+    SYNC_SHARD,
     .state_bytes = sizeof(struct allreduce_shard),
-    .open = sync_open,
     .forget = allreduce_forget,
     .close = allreduce_close,
-    .fault = sync_fault,
-    .judge = sync_judge,
     .take = allreduce_take,
-    .sent_before = sync_sent_before,
     .next_update = allreduce_next_update,
     .applied = allreduce_applied,
     .answer = allreduce_answer,
     .doubts = allreduce_doubts,
-    .taken =
-        "adds it to what is here of the step, always left + right along the step's tree, so that "
-        "the sum has the same bits in any order of arrival. Nothing more comes of it until all "
-        "leaves "
-        "are in",
     .updated =
         "all leaves of the step are in. Their sum is divided by the {examples} examples of "
         "the step and makes one update here, for checkpoints and for workers that join; and it "

@@ -9,32 +9,21 @@
 #include "ps/mode/async.h"
 
 #include "common/base/invariant.h"
-#include "ps/mode/shard_mode.h"
-#include "ps/shard/base_versions.h"
-#include "ps/shard/batch_set.h"
 #include "ps/shard/group.h"
 
 /* --- one chunk ----------------------------------------------------------------------------- */
-
-struct async_shard {
-    struct batch_set batches; /* Had by this chunk, or left out. */
-    bool taken;               /* A gradient waits to be applied: `update`, of `batch`. */
-    struct update update;
-    uint64_t batch;
-    struct base_versions bases; /* Where gradients are compensated: the values that workers hold. */
-};
 
 static struct async_shard *state_of(const struct shard *shard)
 {
     return shard->state;
 }
 
-static void async_open(struct shard *shard)
+void async_open(struct shard *shard)
 {
     batch_set_init(&state_of(shard)->batches, shard->chunk.batches);
 }
 
-static const char *async_fault(const struct job *job, const struct message_exchange *exchange)
+const char *async_fault(const struct job *job, const struct message_exchange *exchange)
 {
     struct batch_range batch = job_batch(job, exchange->step);
     if (exchange->skip)
@@ -57,7 +46,7 @@ static bool is_too_stale(const struct shard *shard, const struct message_exchang
 }
 
 /* A gradient that is too stale is refused and computed again, or its batch counts without it. */
-static enum verdict async_judge(const struct shard *shard, const struct message_exchange *exchange)
+enum verdict async_judge(const struct shard *shard, const struct message_exchange *exchange)
 {
     const struct batch_set *batches = &state_of(shard)->batches;
     if (batch_set_has(batches, exchange->step))
@@ -81,8 +70,8 @@ static bool find_base(const struct shard *shard, uint64_t version, struct update
     return update->base != NULL;
 }
 
-static enum status async_take(struct shard *shard, const struct message *message,
-                              struct frame *gradient, enum verdict *verdict)
+enum status async_take(struct shard *shard, const struct message *message, struct frame *gradient,
+                       enum verdict *verdict)
 {
     const struct message_exchange *exchange = &message->exchange;
     struct async_shard *state = state_of(shard);
@@ -102,13 +91,13 @@ static enum status async_take(struct shard *shard, const struct message *message
     return STATUS_OK;
 }
 
-static enum push_status async_sent_before(const struct shard *shard,
-                                          const struct message_exchange *exchange)
+enum push_status async_sent_before(const struct shard *shard,
+                                   const struct message_exchange *exchange)
 {
     return batch_set_has(&state_of(shard)->batches, exchange->step) ? PUSH_HAD : PUSH_MISSING;
 }
 
-static bool async_next_update(struct shard *shard, struct update *update)
+bool async_next_update(struct shard *shard, struct update *update)
 {
     struct async_shard *state = state_of(shard);
     if (!state->taken)
@@ -118,15 +107,15 @@ static bool async_next_update(struct shard *shard, struct update *update)
     return true;
 }
 
-static void async_applied(struct shard *shard, const struct update *update)
+void async_applied(struct shard *shard, const struct update *update)
 {
     struct async_shard *state = state_of(shard);
     batch_set_add(&state->batches, state->batch);
     frame_release(update->gradient);
 }
 
-static enum release async_answer(const struct shard *shard, const struct read_request *wanted,
-                                 struct read_result *read)
+enum release async_answer(const struct shard *shard, const struct read_request *wanted,
+                          struct read_result *read)
 {
     (void)wanted;
     *read = (struct read_result){.values = shard->chunk.values, .version = shard->chunk.version};
@@ -134,8 +123,7 @@ static enum release async_answer(const struct shard *shard, const struct read_re
 }
 
 /* Where gradients are compensated a worker gets only values that can be kept as its base. */
-static bool async_gives(struct shard *shard, const struct message *message,
-                        const struct read_result *read)
+bool async_gives(struct shard *shard, const struct message *message, const struct read_result *read)
 {
     const struct base_request to = {message->index, message->ticket, message->request};
     struct frame *replaced;
@@ -147,17 +135,17 @@ static bool async_gives(struct shard *shard, const struct message *message,
     return status == STATUS_OK;
 }
 
-static void async_forget(struct shard *shard)
+void async_forget(struct shard *shard)
 {
     base_versions_forget(&state_of(shard)->bases);
 }
 
-static void async_close(struct shard *shard)
+void async_close(struct shard *shard)
 {
     base_versions_free(&state_of(shard)->bases);
 }
 
-static void async_check(const struct shard *shard)
+void async_check(const struct shard *shard)
 {
     const struct batch_set *batches = &state_of(shard)->batches;
     const struct chunk *chunk = &shard->chunk;
@@ -169,27 +157,7 @@ static void async_check(const struct shard *shard)
     base_versions_check(&state_of(shard)->bases, chunk->values->bytes, chunk->version);
 }
 
-const struct shard_mode shard_async = {
-    .state_bytes = sizeof(struct async_shard),
-    .open = async_open,
-    .forget = async_forget,
-    .close = async_close,
-    .fault = async_fault,
-    .judge = async_judge,
-    .take = async_take,
-    .sent_before = async_sent_before,
-    .next_update = async_next_update,
-    .applied = async_applied,
-    .answer = async_answer,
-    .gives = async_gives,
-    .taken =
-        "takes it, however old the values are that it was computed from. Had this chunk had the "
-        "batch before, it would be dropped as a duplicate",
-    .updated = "at once, without waiting for others, the gradient is divided by its {examples} "
-               "examples and makes one update. Since the version that it was computed from "
-               "{staleness} others were made: that is its staleness",
-    .check = async_check,
-};
+const struct shard_mode shard_async = {ASYNC_SHARD};
 
 /* --- the work ------------------------------------------------------------------------------ */
 
@@ -277,9 +245,10 @@ bool async_has_reached(const struct work *work, uint64_t step)
     return true;
 }
 
-void async_set_gate(struct work *work, uint64_t step)
+bool async_set_gate(struct work *work, uint64_t step)
 {
     leases_of(work)->gate = step;
+    return true;
 }
 
 uint64_t async_gate(const struct work *work)
@@ -347,17 +316,4 @@ void async_check_work(const struct work *work)
               "every batch that was reported is one update");
 }
 
-const struct work_mode work_async = {
-    ASYNC_WORK,
-    .state_bytes = sizeof(struct async_work),
-    .init = async_init,
-    .close = async_close_work,
-    .grow = async_grow,
-    .go_back = async_go_back,
-    .ask = async_ask,
-    .finished = async_finished,
-    .has_spare = async_has_spare,
-    .starts = "Which batches are yours, you will have to ask",
-    .gives = "It is leased to you: should you be lost, another worker gets it",
-    .check = async_check_work,
-};
+const struct work_mode work_async = {ASYNC_WORK};

@@ -1,26 +1,81 @@
-/* async.h - leases, shared by the modes that give out batches. Each adds its own rule for a
- * worker's next batch. Its block begins with struct async_work, and its table with ASYNC_WORK,
- * the members that are the same in all.
+/* async.h - asynchronous training, for modes that inherit from it: of a chunk whose block begins
+ * with struct async_shard (ASYNC_SHARD), and of leases, whose block begins with struct async_work
+ * (ASYNC_WORK).
  *
- * Threads: the coordinator's. */
+ * Threads: the owner's; of what ASYNC_WORK names, the coordinator's. */
 
 #ifndef PS_MODE_ASYNC_H
 #define PS_MODE_ASYNC_H
 
+#include "ps/mode/shard_mode.h"
 #include "ps/mode/work_mode.h"
+#include "ps/shard/base_versions.h"
+#include "ps/shard/batch_set.h"
 #include "ps/work/leases.h"
+
+/* --- one chunk ----------------------------------------------------------------------------- */
+
+struct async_shard {
+    struct batch_set batches; /* Had by this chunk, or left out. */
+    bool taken;               /* A gradient waits to be applied: `update`, of `batch`. */
+    struct update update;
+    uint64_t batch;
+    struct base_versions bases; /* Where gradients are compensated: the values that workers hold. */
+};
+
+#define ASYNC_SHARD                                                                                \
+    SHARD_DEFAULTS, .state_bytes = sizeof(struct async_shard), .open = async_open,                 \
+                    .forget = async_forget, .close = async_close, .fault = async_fault,            \
+                    .judge = async_judge, .take = async_take, .sent_before = async_sent_before,    \
+                    .next_update = async_next_update, .applied = async_applied,                    \
+                    .answer = async_answer, .gives = async_gives, .taken = ASYNC_TAKEN,            \
+                    .updated = ASYNC_UPDATED, .check = async_check
+
+#define ASYNC_TAKEN                                                                                \
+    "takes it, however old the values are that it was computed from. Had this chunk had the "      \
+    "batch before, it would be dropped as a duplicate"
+#define ASYNC_UPDATED                                                                              \
+    "at once, without waiting for others, the gradient is divided by its {examples} "              \
+    "examples and makes one update. Since the version that it was computed from "                  \
+    "{staleness} others were made: that is its staleness"
+
+void async_open(struct shard *shard);
+void async_forget(struct shard *shard);
+void async_close(struct shard *shard);
+const char *async_fault(const struct job *job, const struct message_exchange *exchange);
+enum verdict async_judge(const struct shard *shard, const struct message_exchange *exchange);
+enum status async_take(struct shard *shard, const struct message *message, struct frame *gradient,
+                       enum verdict *verdict);
+enum push_status async_sent_before(const struct shard *shard,
+                                   const struct message_exchange *exchange);
+bool async_next_update(struct shard *shard, struct update *update);
+void async_applied(struct shard *shard, const struct update *update);
+enum release async_answer(const struct shard *shard, const struct read_request *wanted,
+                          struct read_result *read);
+bool async_gives(struct shard *shard, const struct message *message,
+                 const struct read_result *read);
+void async_check(const struct shard *shard);
+
+/* --- the work ------------------------------------------------------------------------------ */
 
 struct async_work {
     struct leases leases;
 };
 
 #define ASYNC_WORK                                                                                 \
-    .step = async_step, .end = async_end, .stop = async_stop, .owes = async_owes,                  \
-    .may_be_done = async_may_be_done, .is_drained = async_is_drained,                              \
-    .next_snapshot = async_next_snapshot, .cutting = async_cutting,                                \
-    .has_reached = async_has_reached, .set_gate = async_set_gate, .gate = async_gate,              \
-    .is_at_gate = async_is_at_gate, .is_gated = async_is_gated, .held = async_held,                \
-    .is_enough = async_is_enough, .lost = async_lost
+    WORK_DEFAULTS,                                                                                 \
+        .state_bytes = sizeof(struct async_work), .init = async_init, .close = async_close_work,   \
+        .grow = async_grow, .step = async_step, .end = async_end, .go_back = async_go_back,        \
+        .stop = async_stop, .owes = async_owes, .may_be_done = async_may_be_done,                  \
+        .is_drained = async_is_drained, .next_snapshot = async_next_snapshot,                      \
+        .cutting = async_cutting, .has_reached = async_has_reached, .set_gate = async_set_gate,    \
+        .gate = async_gate, .is_at_gate = async_is_at_gate, .is_gated = async_is_gated,            \
+        .ask = async_ask, .held = async_held, .finished = async_finished,                          \
+        .is_enough = async_is_enough, .lost = async_lost, .has_spare = async_has_spare,            \
+        .starts = ASYNC_STARTS, .gives = ASYNC_GIVES, .check = async_check_work
+
+#define ASYNC_STARTS "Which batches are yours, you will have to ask"
+#define ASYNC_GIVES  "It is leased to you: should you be lost, another worker gets it"
 
 enum status async_init(struct work *work, uint64_t first);
 void async_close_work(struct work *work);
@@ -35,7 +90,7 @@ bool async_is_drained(const struct work *work);
 uint64_t async_next_snapshot(const struct work *work, bool started);
 void async_cutting(struct work *work, uint64_t step, uint64_t whole);
 bool async_has_reached(const struct work *work, uint64_t step);
-void async_set_gate(struct work *work, uint64_t step);
+bool async_set_gate(struct work *work, uint64_t step);
 uint64_t async_gate(const struct work *work);
 bool async_is_at_gate(const struct work *work);
 bool async_is_gated(const struct work *work);

@@ -18,12 +18,10 @@
 #include <string.h>
 
 #include "common/base/invariant.h"
-#include "ps/mode/shard_mode.h"
-#include "ps/mode/work_mode.h"
+#include "ps/mode/sync.h"
 #include "ps/shard/pruned.h"
 
-#define SNAPSHOT_MARGIN 2 /* Versions between naming a snapshot and reaching it. */
-#define SETS_HELD       2 /* At a chunk: no server is more than a step behind the coordinator. */
+#define SETS_HELD 2 /* At a chunk: no server is more than a step behind the coordinator. */
 
 /* --- one chunk ----------------------------------------------------------------------------- */
 
@@ -208,20 +206,6 @@ static void backup_applied(struct shard *shard, const struct update *update)
     pruned_recycle(&state_of(shard)->pruned, update->gradient);
 }
 
-static enum release backup_answer(const struct shard *shard, const struct read_request *wanted,
-                                  struct read_result *read)
-{
-    const struct chunk *chunk = &shard->chunk;
-    uint64_t want = wanted->newest ? chunk->version : wanted->version;
-    if (want > chunk->version)
-        return RELEASE_LATER;
-    if (want < chunk->version && (want + 1 < chunk->version || chunk->previous == NULL))
-        return RELEASE_NEVER;
-    *read = (struct read_result){.values = want == chunk->version ? chunk->values : chunk->previous,
-                                 .version = want};
-    return RELEASE_NOW;
-}
-
 /* No gradient waits for a step that is made, or that could be made now. */
 static void backup_check(const struct shard *shard)
 {
@@ -242,6 +226,7 @@ static void backup_check(const struct shard *shard)
 }
 
 const struct shard_mode shard_backup = {
+    SHARD_DEFAULTS,
     .state_bytes = sizeof(struct backup_shard),
     .open = backup_open,
     .forget = backup_forget,
@@ -255,7 +240,7 @@ const struct shard_mode shard_backup = {
     .judges_late = true,
     .close_step = backup_close_step,
     .left_out = backup_left_out,
-    .answer = backup_answer,
+    .answer = sync_answer,
     .taken = "keeps it as it came: whether it counts is known when server 0 closes the step",
     .updated = "server 0 has closed the step, and all its leaves that count are in. Their sum, "
                "left + right along the step's tree where both sides have some, is divided by "
@@ -292,28 +277,6 @@ static void backup_close_work(struct work *work)
     quorum_free(&work_of(work)->quorum);
 }
 
-static uint64_t backup_step(const struct work *work)
-{
-    return work->statistics.step;
-}
-
-static uint64_t backup_end(const struct work *work, bool deserted)
-{
-    return deserted ? work->statistics.step : work->stop_step;
-}
-
-static uint64_t backup_go_back(struct work *work, uint64_t step)
-{
-    return statistics_go_back(&work->statistics, step);
-}
-
-/* The coordinator's router knows the version that it has let out. */
-static bool backup_stop(struct work *work)
-{
-    (void)work;
-    return false;
-}
-
 /* A late worker that waits for a later version holds up no other. */
 static bool backup_owes(const struct work *work, uint32_t worker)
 {
@@ -322,34 +285,6 @@ static bool backup_owes(const struct work *work, uint32_t worker)
         return !member->done;
     return member->step <= work->statistics.step &&
            quorum_owes(&work_of(work)->quorum, member->position);
-}
-
-static bool backup_may_be_done(const struct work *work, uint32_t worker,
-                               const struct message_done *done)
-{
-    (void)worker;
-    return done->step >= work->stop_step; /* Else its DONE is from before it had more work. */
-}
-
-static bool backup_is_drained(const struct work *work)
-{
-    (void)work;
-    return true;
-}
-
-static uint64_t backup_next_snapshot(const struct work *work, bool started)
-{
-    return work->statistics.step + (started ? SNAPSHOT_MARGIN : 1);
-}
-
-static void backup_cutting(struct work *work, uint64_t step, uint64_t whole)
-{
-    statistics_mark(&work->statistics, step, whole);
-}
-
-static bool backup_has_reached(const struct work *work, uint64_t step)
-{
-    return work->statistics.step >= step;
 }
 
 static void backup_figures(const struct work *work, struct mode_figures *figures)
@@ -362,32 +297,20 @@ static void backup_figures(const struct work *work, struct mode_figures *figures
 
 static void backup_check_work(const struct work *work)
 {
-    const struct statistics *statistics = &work->statistics;
     const struct quorum *quorum = &work_of(work)->quorum;
+    sync_check_work(work);
     quorum_check(quorum);
-    INVARIANT("backup work", statistics->first + statistics->updates <= statistics->step,
-              "no more updates are counted than steps were made");
-    INVARIANT("backup work", statistics->step <= work->job->steps,
-              "no step is counted after the last one");
-    INVARIANT("backup work", quorum->step == statistics->step,
+    INVARIANT("backup work", quorum->step == work->statistics.step,
               "the step that is open is the first that is not counted");
 }
 
 const struct work_mode work_backup = {
+    SYNC_WORK,
     .state_bytes = sizeof(struct backup_work),
     .init = backup_init,
     .close = backup_close_work,
-    .step = backup_step,
-    .end = backup_end,
-    .go_back = backup_go_back,
-    .stop = backup_stop,
     .owes = backup_owes,
-    .may_be_done = backup_may_be_done,
-    .is_drained = backup_is_drained,
     .figures = backup_figures,
-    .next_snapshot = backup_next_snapshot,
-    .cutting = backup_cutting,
-    .has_reached = backup_has_reached,
     .quorum = backup_quorum,
     .starts =
         "That decides which leaves of every step are yours: no worker asks for work, and who is "

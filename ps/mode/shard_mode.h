@@ -8,7 +8,8 @@
  * A mode's own state is a block of state_bytes, which the owner makes, zeroed, and frees. A mode
  * without state leaves it 0.
  *
- * Every member is required unless it says optional; shard_mode_of asserts it.
+ * A table begins with SHARD_DEFAULTS, or with the members of the mode that it inherits from
+ * (SYNC_SHARD in sync.h, ASYNC_SHARD in async.h), and names what differs.
  *
  * Threads: the owner's; `fault` is pure, and called by the router. */
 
@@ -22,6 +23,9 @@
 #include "common/steps/leaf_set.h"
 #include "common/wire/message.h"
 #include "ps/shard/chunk.h"
+
+/* A table names a member again where it differs from what it inherits. */
+#pragma GCC diagnostic ignored "-Woverride-init"
 
 struct shard_mode;
 
@@ -78,9 +82,9 @@ struct shard_mode {
 
     /* The chunk has its first values, of chunk.version. */
     void (*open)(struct shard *shard);
-    /* Optional. A generation ends: drop waiting gradients. */
+    /* A generation ends: drop waiting gradients. Default: there are none. */
     void (*forget)(struct shard *shard);
-    /* Optional. Frees what the block refers to. */
+    /* Frees what the block refers to. Default: nothing. */
     void (*close)(struct shard *shard);
 
     /* The fault of a gradient, present or announced, beyond its size and its step being one of
@@ -100,7 +104,7 @@ struct shard_mode {
     /* It was made, and chunk.version counts it. Takes the update's reference back. */
     void (*applied)(struct shard *shard, const struct update *update);
 
-    /* Optional, these three together, where not all leaves of a step may count. judges_late:
+    /* These three where not all leaves of a step may count; default: all do. judges_late:
      * verdicts of taken gradients are counted when the update is made. close_step: these leaves
      * of the step make it; a repeat changes nothing. left_out: whether the last update was made
      * without this worker's gradients for it. */
@@ -111,21 +115,33 @@ struct shard_mode {
 
     enum release (*answer)(const struct shard *shard, const struct read_request *wanted,
                            struct read_result *read);
-    /* Optional. Whether the sender of the EXCHANGE may have these values now. Else it gets no
-     * answer, and asks again if it needs one. */
+    /* Whether the sender of the EXCHANGE may have these values now. Else it gets no answer, and
+     * asks again if it needs one. Default: yes. */
     bool (*gives)(struct shard *shard, const struct message *message,
                   const struct read_result *read);
 
-    /* Optional. Whether the sender's replica differs from the chunk. */
+    /* Whether the sender's replica differs from the chunk. Default: there is none. */
     bool (*doubts)(struct shard *shard, const struct message_exchange *exchange);
 
     /* Texts of `run --explain` (deploy/explain/words.h): for a gradient that is taken, for an
      * update, and, where answers wait, for what they wait for. */
     const char *taken, *updated, *waits;
 
-    /* Optional. The block's invariants between two messages; see common/base/invariant.h. */
+    /* The block's invariants between two messages; see common/base/invariant.h. */
     void (*check)(const struct shard *shard);
 };
+
+#define SHARD_DEFAULTS                                                                             \
+    .forget = shard_as_it_is, .close = shard_as_it_is, .close_step = shard_waits_for_all,          \
+    .left_out = shard_counts_all, .gives = shard_gives, .doubts = shard_trusts
+
+void shard_as_it_is(struct shard *shard);
+void shard_waits_for_all(struct shard *shard, const struct message_close *close,
+                         const struct leaf_set *set);
+bool shard_counts_all(const struct shard *shard, uint32_t worker);
+bool shard_gives(struct shard *shard, const struct message *message,
+                 const struct read_result *read);
+bool shard_trusts(struct shard *shard, const struct message_exchange *exchange);
 
 /* Makes the block and the chunk; see chunk_init. */
 enum status shard_init(struct shard *shard, const struct plan *plan, uint32_t index,

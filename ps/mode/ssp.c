@@ -220,7 +220,6 @@ const struct work_mode work_ssp = {
     .waits_for = ssp_waits_for,
     .clock = ssp_clock,
     .figures = ssp_figures,
-    .starts = "Which batches are yours, you will have to ask",
     .gives = "It is leased to you, for it brings you no more than {@bound} batches ahead of the "
              "slowest",
     .check = ssp_check,

@@ -10,7 +10,6 @@
 #include "ps/mode/sync.h"
 
 #include "common/base/invariant.h"
-#include "ps/mode/work_mode.h"
 
 #define SNAPSHOT_MARGIN 2 /* Versions between naming a snapshot and reaching it. */
 
@@ -101,7 +100,7 @@ bool sync_next_update(struct shard *shard, struct update *update)
     return true;
 }
 
-static void sync_applied(struct shard *shard, const struct update *update)
+void sync_applied(struct shard *shard, const struct update *update)
 {
     aggregator_recycle(&state_of(shard)->aggregator, update->gradient);
     sync_open(shard);
@@ -144,64 +143,42 @@ void sync_check(const struct shard *shard)
               "with a gradient of this version the one before is dropped");
 }
 
-const struct shard_mode shard_sync = {
-    .state_bytes = sizeof(struct sync_shard),
-    .open = sync_open,
-    .forget = sync_forget,
-    .close = sync_close,
-    .fault = sync_fault,
-    .judge = sync_judge,
-    .take = sync_take,
-    .sent_before = sync_sent_before,
-    .next_update = sync_next_update,
-    .applied = sync_applied,
-    .answer = sync_answer,
-    .taken =
-        "adds it to what is here of the step, always left + right along the step's tree, so that "
-        "the sum has the same bits in any order of arrival. Nothing more comes of it until all "
-        "leaves "
-        "are in",
-    .updated = "all leaves of the step are in: that was the barrier. Their sum is divided by the "
-               "{examples} examples of the step, and makes one update",
-    .waits = "until version {version} is made: this is the barrier. It is released when the last "
-             "leaf of the step is in",
-    .check = sync_check,
-};
+const struct shard_mode shard_sync = {SYNC_SHARD};
 
 /* --- the work ------------------------------------------------------------------------------ */
 
-static enum status sync_init(struct work *work, uint64_t first)
+enum status sync_init(struct work *work, uint64_t first)
 {
     (void)work;
     (void)first;
     return STATUS_OK;
 }
 
-static uint64_t sync_step(const struct work *work)
+uint64_t sync_step(const struct work *work)
 {
     return work->statistics.step;
 }
 
 /* After a worker left in the middle a server may be past it, and will say so. */
-static uint64_t sync_end(const struct work *work, bool deserted)
+uint64_t sync_end(const struct work *work, bool deserted)
 {
     return deserted ? work->statistics.step : work->stop_step;
 }
 
-static uint64_t sync_go_back(struct work *work, uint64_t step)
+uint64_t sync_go_back(struct work *work, uint64_t step)
 {
     return statistics_go_back(&work->statistics, step);
 }
 
 /* Steps are faster than the coordinator hears of them: its router knows the last that it let
  * out. */
-static bool sync_stop(struct work *work)
+bool sync_stop(struct work *work)
 {
     (void)work;
     return false;
 }
 
-static bool sync_owes(const struct work *work, uint32_t worker)
+bool sync_owes(const struct work *work, uint32_t worker)
 {
     const struct member *member = &work->membership.workers[worker];
     if (work->statistics.step >= work->stop_step)
@@ -211,36 +188,35 @@ static bool sync_owes(const struct work *work, uint32_t worker)
     return statistics_lacks(&work->statistics, run);
 }
 
-static bool sync_may_be_done(const struct work *work, uint32_t worker,
-                             const struct message_done *done)
+bool sync_may_be_done(const struct work *work, uint32_t worker, const struct message_done *done)
 {
     (void)worker;
     return done->step >= work->stop_step; /* Else its DONE is from before it had more work. */
 }
 
-static bool sync_is_drained(const struct work *work)
+bool sync_is_drained(const struct work *work)
 {
     (void)work;
     return true;
 }
 
-static uint64_t sync_next_snapshot(const struct work *work, bool started)
+uint64_t sync_next_snapshot(const struct work *work, bool started)
 {
     return work->statistics.step + (started ? SNAPSHOT_MARGIN : 1);
 }
 
-static void sync_cutting(struct work *work, uint64_t step, uint64_t whole)
+void sync_cutting(struct work *work, uint64_t step, uint64_t whole)
 {
     statistics_mark(&work->statistics, step, whole);
 }
 
-static bool sync_has_reached(const struct work *work, uint64_t step)
+bool sync_has_reached(const struct work *work, uint64_t step)
 {
     return work->statistics.step >= step;
 }
 
 /* Steps are counted in order, and none beyond the last. */
-static void sync_check_work(const struct work *work)
+void sync_check_work(const struct work *work)
 {
     const struct statistics *statistics = &work->statistics;
     INVARIANT("sync work", statistics->first + statistics->updates <= statistics->step,
@@ -250,18 +226,4 @@ static void sync_check_work(const struct work *work)
     INVARIANT("sync work", batch_set_above(&statistics->batches) == 0, "steps are no batches");
 }
 
-const struct work_mode work_sync = {
-    .init = sync_init,
-    .step = sync_step,
-    .end = sync_end,
-    .go_back = sync_go_back,
-    .stop = sync_stop,
-    .owes = sync_owes,
-    .may_be_done = sync_may_be_done,
-    .is_drained = sync_is_drained,
-    .next_snapshot = sync_next_snapshot,
-    .cutting = sync_cutting,
-    .has_reached = sync_has_reached,
-    .starts = "That decides which leaves of every step are yours: no worker asks for work",
-    .check = sync_check_work,
-};
+const struct work_mode work_sync = {SYNC_WORK};

@@ -3,15 +3,15 @@
  * coordinator does the rest, the same in every mode: members, messages and time.
  *
  *     deals   (sync)   START says which leaves of every step are a worker's
- *     leases  (async)  LEASE asks, WORK gives a batch; `ask`, `held` and `finished` are there
+ *     leases  (async)  LEASE asks, WORK gives a batch: `ask`, `held`, `finished` and the like
  *
  * Checkpoints: where all chunks pass the same versions, the mode names a step ahead. Otherwise
  * it has a gate: no batch behind it is given out until all before it are done.
  *
  * A mode's own state is a block of state_bytes, which the core makes, zeroed, and frees.
  *
- * Every member is required unless it says optional. Those of leases are there together, and so
- * are those of gates; work_begin asserts it.
+ * A table begins with WORK_DEFAULTS, or with the members of the mode that it inherits from
+ * (SYNC_WORK in sync.h, ASYNC_WORK in async.h), and names what differs.
  *
  * Threads: the coordinator's. */
 
@@ -32,6 +32,9 @@
 /* The most batches that a worker holds, in any mode. */
 #define WORK_HELD_MAX 2
 
+/* A table names a member again where it differs from what it inherits. */
+#pragma GCC diagnostic ignored "-Woverride-init"
+
 struct work_mode;
 
 struct work {
@@ -49,9 +52,9 @@ struct work_mode {
 
     /* The job begins at `first`: room for the declared workers. STATUS_MEMORY. */
     enum status (*init)(struct work *work, uint64_t first);
-    /* Optional. Frees what the block refers to. */
+    /* Frees what the block refers to. Default: nothing. */
     void (*close)(struct work *work);
-    /* Optional. Room for so many workers. STATUS_MEMORY. */
+    /* Room for so many workers. STATUS_MEMORY. Default: none is needed. */
     enum status (*grow)(struct work *work, uint32_t worker_count);
 
     /* --- where training stands */
@@ -72,7 +75,7 @@ struct work_mode {
     /* When all workers are done: whether no work is left. */
     bool (*is_drained)(const struct work *work);
 
-    /* Optional. The mode's own figures, for run.json. */
+    /* The mode's own figures, for run.json. Default: none. */
     void (*figures)(const struct work *work, struct mode_figures *figures);
 
     /* --- checkpoints */
@@ -84,20 +87,20 @@ struct work_mode {
     /* Whether training has come to the step of a snapshot. */
     bool (*has_reached)(const struct work *work, uint64_t step);
 
-    /* --- optional: sets of leaves, where a step does not wait for all of them (quorum.h) */
-
+    /* Where a step does not wait for all leaves: quorum.h. Default: NULL. */
     struct quorum *(*quorum)(const struct work *work);
 
-    /* --- optional: gates */
+    /* --- gates; default: there is none */
 
-    void (*set_gate)(struct work *work, uint64_t step);
-    uint64_t (*gate)(const struct work *work);
+    /* A snapshot is due at `step`: the gate is there now. False: it has to be named ahead. */
+    bool (*set_gate)(struct work *work, uint64_t step);
+    uint64_t (*gate)(const struct work *work); /* UINT64_MAX: none. */
     /* All before the gate is done, and nothing behind it was given out. */
     bool (*is_at_gate)(const struct work *work);
     /* All before the gate is given out or done: there is no work until it is passed. */
     bool (*is_gated)(const struct work *work);
 
-    /* --- optional: leases */
+    /* --- leases; default: there is no work to ask for */
 
     /* One more batch for the worker; false when there is none for it now. */
     bool (*ask)(struct work *work, uint32_t worker, uint64_t *batch);
@@ -112,18 +115,40 @@ struct work_mode {
     void (*lost)(struct work *work, uint32_t worker);
     /* Whether batches of lost workers wait for others. */
     bool (*has_spare)(const struct work *work);
-    /* Optional. Whether the worker gets no batch because it waits for `whom`. */
+    /* Whether the worker gets no batch because it waits for `whom`. */
     bool (*waits_for)(const struct work *work, uint32_t worker, uint32_t *whom);
-    /* Optional. How many batches it has finished, in a mode that counts them. */
+    /* How many batches it has finished, in a mode that counts them. Default: 0. */
     uint64_t (*clock)(const struct work *work, uint32_t worker);
 
     /* The words of `run --explain` for START; and, of leases, for a batch. */
     const char *starts, *gives;
 
-    /* Optional. Invariants of block and statistics between two messages; see
-     * common/base/invariant.h. */
+    /* Invariants of block and statistics between two messages; see common/base/invariant.h. */
     void (*check)(const struct work *work);
 };
+
+#define WORK_DEFAULTS                                                                              \
+    .close = work_as_it_is, .grow = work_has_room, .figures = work_no_figures,                     \
+    .quorum = work_no_quorum, .set_gate = work_no_gate, .gate = work_gate_nowhere,                 \
+    .is_at_gate = work_never, .is_gated = work_never, .ask = work_nothing_to_ask,                  \
+    .held = work_none_held, .finished = work_finished_nothing, .is_enough = work_not_for,          \
+    .lost = work_lost_nothing, .has_spare = work_never, .waits_for = work_waits_for_none,          \
+    .clock = work_no_clock
+
+void work_as_it_is(struct work *work);
+enum status work_has_room(struct work *work, uint32_t worker_count);
+void work_no_figures(const struct work *work, struct mode_figures *figures);
+struct quorum *work_no_quorum(const struct work *work);
+bool work_no_gate(struct work *work, uint64_t step);
+uint64_t work_gate_nowhere(const struct work *work);
+bool work_never(const struct work *work);
+bool work_nothing_to_ask(struct work *work, uint32_t worker, uint64_t *batch);
+unsigned work_none_held(const struct work *work, uint32_t worker, uint64_t batches[WORK_HELD_MAX]);
+bool work_finished_nothing(struct work *work, uint32_t worker, uint64_t batch);
+bool work_not_for(const struct work *work, uint32_t worker);
+void work_lost_nothing(struct work *work, uint32_t worker);
+bool work_waits_for_none(const struct work *work, uint32_t worker, uint32_t *whom);
+uint64_t work_no_clock(const struct work *work, uint32_t worker);
 
 /* The table of the job's mode. */
 const struct work_mode *work_mode_of(const struct job *job);

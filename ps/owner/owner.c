@@ -266,8 +266,7 @@ static void say_loaded(const struct owner *owner, struct outbox *outbox)
 /* What a generation leaves behind beside its values. */
 static void forget(struct owned *owned)
 {
-    if (owned->shard.rules->forget != NULL)
-        owned->shard.rules->forget(&owned->shard);
+    owned->shard.rules->forget(&owned->shard);
     if (owned->waiting_read_count > 0)
         memset(owned->waiting_read, 0, owned->waiting_read_count * sizeof *owned->waiting_read);
     scored_forget(&owned->scored);
@@ -637,8 +636,7 @@ static void answer_read(struct owner *owner, struct owned *owned, const struct p
         owned->waiting_read[packet->message.index].waiting = false;
     switch (owner->rules->answer(&owned->shard, &wanted, &read)) {
     case RELEASE_NOW:
-        if (owner->rules->gives != NULL &&
-            !owner->rules->gives(&owned->shard, &packet->message, &read)) {
+        if (!owner->rules->gives(&owned->shard, &packet->message, &read)) {
             say_taken(owner, packet, outbox);
             break;
         }
@@ -668,8 +666,7 @@ static void release_waiting_read(const struct owner *owner, struct owned *owned,
         result->peer = waiting_read->peer;
         result->message.index = i;
         result->message.request = waiting_read->request;
-        if (owner->rules->judges_late && outcome.verdict == VERDICT_APPLIED &&
-            owner->rules->left_out(&owned->shard, i))
+        if (outcome.verdict == VERDICT_APPLIED && owner->rules->left_out(&owned->shard, i))
             outcome.verdict = VERDICT_STALE;
         set_result(result, owned, outcome);
         uint64_t held = now_us - waiting_read->since_us;
@@ -807,7 +804,7 @@ static bool has_gone_astray(const struct owner *owner, struct owned *owned,
 {
     const struct message_exchange *exchange = &packet->message.exchange;
     char names[MESSAGE_TEXT_MAX / 2], text[MESSAGE_TEXT_MAX];
-    if (owner->rules->doubts == NULL || !owner->rules->doubts(&owned->shard, exchange))
+    if (!owner->rules->doubts(&owned->shard, exchange))
         return false;
     name_variables(owned, names, sizeof names);
     snprintf(text, sizeof text,
@@ -919,7 +916,7 @@ static void handle_close(struct owner *owner, const struct packet *packet, uint6
 {
     struct leaf_set set;
     uint64_t step = packet->message.close.step;
-    if (owner->rules->close_step == NULL || owner->to_load > 0 ||
+    if (owner->to_load > 0 ||
         !leaf_sets_find(packet->payload->data, packet->payload->bytes, step, &set))
         return;
     for (uint32_t i = 0; i < owner->owned_count; i++) {

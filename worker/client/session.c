@@ -236,9 +236,8 @@ static void hand_to_trainer(struct session *s, uint64_t step, bool enough, uint6
 
 static bool trainer_waits(const struct session *s)
 {
-    const struct follow_mode *rules = s->follow.rules;
     return (s->trainer == IDLE && !s->deferred.waits) ||
-           (s->trainer == DONE && rules->has_more != NULL && rules->has_more(&s->follow));
+           (s->trainer == DONE && s->follow.rules->has_more(&s->follow));
 }
 
 /* The trainer is about to compute this batch from these values. */
@@ -255,7 +254,7 @@ static void begin_computation(struct session *s, uint64_t batch)
  * waits for its START first, which takes its work back. */
 static void speak(struct session *s, uint64_t now_us, struct outbox *outbox)
 {
-    if (s->follow.rules->speak != NULL && is_started(s) && !s->rejoined)
+    if (is_started(s) && !s->rejoined)
         s->follow.rules->speak(&s->follow, s->envelope, now_us, outbox);
 }
 
@@ -318,10 +317,8 @@ static void join_flow(struct session *s, uint64_t now_us, struct outbox *outbox)
 
 /* This worker was late, and cannot help with the next step any more. It goes on with the others
  * from a version that they have yet to reach. */
-static void catch_up(struct session *s, uint64_t now_us, struct outbox *outbox)
+static void catch_up(struct session *s, uint64_t version, uint64_t now_us, struct outbox *outbox)
 {
-    uint64_t version =
-        s->follow.rules->catch_up(&s->follow, s->start.members, s->exchange.missed_at);
     const struct message_exchange what = {.want = true, .want_version = version};
     forget_pushed(s);
     s->have_parameters = s->exchanged = false;
@@ -337,8 +334,7 @@ static void begin_anew(struct session *s, uint64_t now_us, struct outbox *outbox
     s->trainer = IDLE;
     s->abandoned = false;
     s->busy_us = now_us;
-    if (s->follow.rules->begin != NULL)
-        s->follow.rules->begin(&s->follow, s->envelope, now_us, outbox);
+    s->follow.rules->begin(&s->follow, s->envelope, now_us, outbox);
     join_flow(s, now_us, outbox);
 }
 
@@ -421,8 +417,8 @@ static void handle_welcome(struct session *s, const struct message *message, uin
  * on. */
 static bool only_members_change(const struct session *s, const struct message *message)
 {
-    return s->follow.rules->begin != NULL && is_started(s) && !s->rejoined && s->trainer != DONE &&
-           message->generation == s->envelope->generation;
+    return s->follow.rules->keeps(&s->follow) && is_started(s) && !s->rejoined &&
+           s->trainer != DONE && message->generation == s->envelope->generation;
 }
 
 /* The first step that START says nothing of. */
@@ -493,6 +489,7 @@ static void miss_early(struct session *s)
 static void follow(struct session *s, enum exchange_outcome outcome, uint64_t now_us,
                    struct outbox *outbox)
 {
+    uint64_t version = s->exchange.missed_at;
     switch (outcome) {
     case EXCHANGE_COMPLETE:
         exchange_complete(s, now_us, outbox);
@@ -500,8 +497,9 @@ static void follow(struct session *s, enum exchange_outcome outcome, uint64_t no
     case EXCHANGE_MISSED:
         if (s->trainer == BUSY)
             miss_early(s);
-        else if (s->follow.rules->catch_up != NULL && s->ask_at_us == 0 && !s->exchange.newest)
-            catch_up(s, now_us, outbox);
+        else if (s->ask_at_us == 0 && !s->exchange.newest &&
+                 s->follow.rules->catch_up(&s->follow, s->start.members, &version))
+            catch_up(s, version, now_us, outbox);
         else
             join_flow(s, now_us, outbox);
         break;
@@ -581,8 +579,6 @@ static void handle_work(struct session *s, const struct message *message, uint64
         give_score(s, now_us, outbox);
         return;
     }
-    if (s->follow.rules->work == NULL)
-        return;
     if (!message->work.none) {
         s->waited = message->work.waited;
         s->whom = message->work.whom;
@@ -1112,10 +1108,10 @@ static void tick_member(struct session *s, uint64_t now_us, struct outbox *outbo
     if (s->ask_at_us != 0 && now_us >= s->ask_at_us)
         ask_newest(s, now_us, outbox);
     const struct follow_mode *rules = s->follow.rules;
-    s->announcements.stop_known = s->follow.stop_step < s->options.job->steps ||
-                                  (rules->knows_end != NULL && rules->knows_end(&s->follow));
+    s->announcements.stop_known =
+        s->follow.stop_step < s->options.job->steps || rules->knows_end(&s->follow);
     announce(s, now_us, outbox);
-    if (rules->tick != NULL && !s->rejoined)
+    if (!s->rejoined)
         rules->tick(&s->follow, s->envelope, is_idle(s), now_us, outbox);
     exchange_tick(&s->exchange, s->envelope, now_us, outbox);
     exchange_tick(&s->scoring.pull, s->envelope, now_us, outbox);

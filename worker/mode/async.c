@@ -116,21 +116,15 @@ bool follow_async_knows_end(const struct follow *follow)
     return book_of(follow)->enough;
 }
 
+bool follow_async_keeps(const struct follow *follow)
+{
+    (void)follow;
+    return true;
+}
+
 void follow_async_check(const struct follow *follow)
 {
     lease_book_check(book_of(follow));
 }
 
-const struct follow_mode follow_async = {
-    FOLLOW_ASYNC,
-    .state_bytes = sizeof(struct follow_async),
-    .init = follow_async_init,
-    .forget = follow_async_forget,
-    .next = follow_async_next,
-    .expects = follow_async_expects,
-    .push = follow_async_push,
-    .work = follow_async_work,
-    .given = "All chunks are here, each of whichever version it was at. Batch {step}, which it "
-             "holds on lease, is computed from them",
-    .check = follow_async_check,
-};
+const struct follow_mode follow_async = {ASYNC_FOLLOW};

@@ -1,6 +1,5 @@
 /* async.h - leases at the worker, shared by the modes that give out batches. Their block begins
- * with struct follow_async, and their table with FOLLOW_ASYNC, the members that are the same in
- * all.
+ * with struct follow_async, and their table with ASYNC_FOLLOW.
  *
  * Threads: the session's. */
 
@@ -14,11 +13,19 @@ struct follow_async {
     struct lease_book book;
 };
 
-#define FOLLOW_ASYNC                                                                               \
-    .nodes = follow_async_nodes, .complete = follow_async_complete,                                \
-    .done_step = follow_async_done_step, .begin = follow_async_begin, .tick = follow_async_tick,   \
-    .speak = follow_async_speak, .has_more = follow_async_has_more,                                \
-    .knows_end = follow_async_knows_end
+#define ASYNC_FOLLOW                                                                               \
+    FOLLOW_DEFAULTS,                                                                               \
+        .state_bytes = sizeof(struct follow_async), .init = follow_async_init,                     \
+        .forget = follow_async_forget, .next = follow_async_next, .expects = follow_async_expects, \
+        .nodes = follow_async_nodes, .push = follow_async_push, .complete = follow_async_complete, \
+        .done_step = follow_async_done_step, .begin = follow_async_begin,                          \
+        .work = follow_async_work, .tick = follow_async_tick, .speak = follow_async_speak,         \
+        .has_more = follow_async_has_more, .knows_end = follow_async_knows_end,                    \
+        .keeps = follow_async_keeps, .check = follow_async_check, .given = ASYNC_GIVEN
+
+#define ASYNC_GIVEN                                                                                \
+    "All chunks are here, each of whichever version it was at. Batch {step}, which it holds on "   \
+    "lease, is computed from them"
 
 void follow_async_init(struct follow *follow);
 void follow_async_forget(struct follow *follow);
@@ -40,6 +47,7 @@ void follow_async_speak(struct follow *follow, struct envelope *envelope, uint64
                         struct outbox *outbox);
 bool follow_async_has_more(const struct follow *follow);
 bool follow_async_knows_end(const struct follow *follow);
+bool follow_async_keeps(const struct follow *follow);
 void follow_async_check(const struct follow *follow);
 
 #endif

@@ -7,8 +7,8 @@
  * A mode's own state is a block of state_bytes, which the session makes, zeroed, and frees. A
  * generation ends with `forget`.
  *
- * Every member is required unless it says optional. Those of leases are there together;
- * follow_mode_of asserts it.
+ * A table begins with FOLLOW_DEFAULTS, or with the members of the mode that it inherits from
+ * (ASYNC_FOLLOW in async.h), and names what differs.
  *
  * Threads: the session's; `nodes` is pure, and the trainer's too. */
 
@@ -23,6 +23,9 @@
 #include "common/job/tree.h"
 #include "common/wire/envelope.h"
 #include "worker/mode/computation.h"
+
+/* A table names a member again where it differs from what it inherits. */
+#pragma GCC diagnostic ignored "-Woverride-init"
 
 struct follow_mode;
 
@@ -66,17 +69,18 @@ struct follow_mode {
     /* All chunks have answered; where they are of one version, of this. */
     void (*complete)(struct follow *follow, uint64_t version, struct envelope *envelope,
                      uint64_t now_us, struct outbox *outbox);
-    /* Optional. The requested version is gone, and some chunk was at `version`: the version to
-     * go on from, which every chunk may have yet to reach. Else the worker pulls the newest. */
-    uint64_t (*catch_up)(const struct follow *follow, uint32_t members, uint64_t version);
+    /* The requested version is gone, and some chunk was at *version: the version to go on from,
+     * which every chunk may have yet to reach. Default: false, the worker pulls the newest. */
+    bool (*catch_up)(const struct follow *follow, uint32_t members, uint64_t *version);
     /* The step that DONE names. */
     uint64_t (*done_step)(const struct follow *follow);
 
-    /* --- optional: leases */
+    /* --- leases; default: there are none */
 
     /* Begin, or begin anew: ask for work. */
     void (*begin)(struct follow *follow, struct envelope *envelope, uint64_t now_us,
                   struct outbox *outbox);
+    /* WORK has come. */
     void (*work)(struct follow *follow, struct envelope *envelope, const struct message *message,
                  uint64_t now_us, struct outbox *outbox);
     void (*tick)(struct follow *follow, struct envelope *envelope, bool idle, uint64_t now_us,
@@ -88,13 +92,30 @@ struct follow_mode {
     bool (*has_more)(const struct follow *follow);
     /* Whether it has heard that there is enough. */
     bool (*knows_end)(const struct follow *follow);
+    /* Whether what it computes stays its own when other members come and go. */
+    bool (*keeps)(const struct follow *follow);
 
     /* The words of `run --explain` when the trainer is given a step or batch. */
     const char *given;
 
-    /* Optional. The block's invariants between two messages; see common/base/invariant.h. */
+    /* The block's invariants between two messages; see common/base/invariant.h. Default: none. */
     void (*check)(const struct follow *follow);
 };
+
+#define FOLLOW_DEFAULTS                                                                            \
+    .catch_up = follow_nowhere, .begin = follow_silently, .work = follow_no_work,                  \
+    .tick = follow_no_tick, .speak = follow_silently, .has_more = follow_never,                    \
+    .knows_end = follow_never, .keeps = follow_never, .check = follow_no_check
+
+bool follow_nowhere(const struct follow *follow, uint32_t members, uint64_t *version);
+void follow_silently(struct follow *follow, struct envelope *envelope, uint64_t now_us,
+                     struct outbox *outbox);
+void follow_no_work(struct follow *follow, struct envelope *envelope, const struct message *message,
+                    uint64_t now_us, struct outbox *outbox);
+void follow_no_tick(struct follow *follow, struct envelope *envelope, bool idle, uint64_t now_us,
+                    struct outbox *outbox);
+bool follow_never(const struct follow *follow);
+void follow_no_check(const struct follow *follow);
 
 enum status follow_init(struct follow *follow, const struct job *job, uint32_t chunk_count);
 void follow_free(struct follow *follow);

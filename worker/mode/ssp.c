@@ -82,7 +82,7 @@ static void ssp_check(const struct follow *follow)
 }
 
 const struct follow_mode follow_ssp = {
-    FOLLOW_ASYNC,
+    ASYNC_FOLLOW,
     .state_bytes = sizeof(struct ssp_follow),
     .init = ssp_init,
     .forget = ssp_forget,

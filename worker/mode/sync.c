@@ -52,18 +52,14 @@ static uint64_t sync_done_step(const struct follow *follow)
     return follow->step;
 }
 
-const struct follow_mode follow_sync = {
-    .init = sync_init,
-    .forget = sync_init,
-    .next = sync_next,
-    .expects = sync_expects,
-    .nodes = sync_nodes,
-    .push = sync_push,
-    .complete = sync_complete,
-    .done_step = sync_done_step,
-    .given =
-        "All chunks are here, all of version {step}. Now step {step} can be computed from them",
-};
+#define SYNC_FOLLOW                                                                                \
+    FOLLOW_DEFAULTS, .init = sync_init, .forget = sync_init, .next = sync_next,                    \
+                     .expects = sync_expects, .nodes = sync_nodes, .push = sync_push,              \
+                     .complete = sync_complete, .done_step = sync_done_step,                       \
+                     .given = "All chunks are here, all of version {step}. Now step {step} can "   \
+                              "be computed from them"
+
+const struct follow_mode follow_sync = {SYNC_FOLLOW};
 
 /* --- backup workers ------------------------------------------------------------------------ */
 
@@ -84,24 +80,11 @@ static bool may_leave_out(const struct follow *follow, uint32_t members, uint64_
            (step == 0 || is_for_all(follow, members, step - 1));
 }
 
-static uint64_t backup_catch_up(const struct follow *follow, uint32_t members, uint64_t version)
+static bool backup_catch_up(const struct follow *follow, uint32_t members, uint64_t *version)
 {
-    uint64_t target = version;
-    while (target < version + AHEAD && may_leave_out(follow, members, target))
-        target++;
-    return target;
+    for (int ahead = 0; ahead < AHEAD && may_leave_out(follow, members, *version); ahead++)
+        ++*version;
+    return true;
 }
 
-const struct follow_mode follow_backup = {
-    .init = sync_init,
-    .forget = sync_init,
-    .next = sync_next,
-    .expects = sync_expects,
-    .nodes = sync_nodes,
-    .push = sync_push,
-    .complete = sync_complete,
-    .catch_up = backup_catch_up,
-    .done_step = sync_done_step,
-    .given =
-        "All chunks are here, all of version {step}. Now step {step} can be computed from them",
-};
+const struct follow_mode follow_backup = {SYNC_FOLLOW, .catch_up = backup_catch_up};
