@@ -67,7 +67,8 @@ static void initialize(struct lone_worker *worker)
 static void prepare(struct lone_worker *worker, const struct lone_workers *all)
 {
     struct error error;
-    const struct source_options options = {.model = all->model, .data = all->data, .seed = 1};
+    struct source_options options = {.model = all->model, .seed = 1};
+    snprintf(options.data, sizeof options.data, "%s", all->data);
     memset(worker, 0, sizeof *worker);
     if (source_open(&worker->source, &options, &error) != STATUS_OK ||
         source_prepare(worker->source, MICRO_BATCH, LOSS_UNIT_DEFAULT, &error) != STATUS_OK)
