@@ -2,6 +2,7 @@
 
 #include "worker/source/program.h"
 
+#include <assert.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <math.h>
@@ -18,7 +19,8 @@
 #include "worker/source/program_child.h"
 
 #define PAGE        4096
-#define END_SECONDS 5.0 /* That a program has to end by itself. */
+#define SAID_MAX    1024 /* Bytes of a body: the longest is of END. */
+#define END_SECONDS 5.0  /* That a program has to end by itself. */
 
 struct program {
     struct program_options options;
@@ -102,8 +104,11 @@ static enum outcome say(const struct program *p, enum program_kind kind, uint16_
                         uint64_t serial, const void *body, uint32_t bytes, uint64_t deadline_ns)
 {
     const struct program_header header = {bytes, (uint16_t)kind, flags, serial};
-    enum outcome outcome = send_all(p, &header, sizeof header, deadline_ns);
-    return outcome == CAME ? send_all(p, body, bytes, deadline_ns) : outcome;
+    uint8_t message[sizeof header + SAID_MAX]; /* At once: each send wakes the program. */
+    assert(bytes <= SAID_MAX);
+    memcpy(message, &header, sizeof header);
+    memcpy(message + sizeof header, body, bytes);
+    return send_all(p, message, sizeof header + bytes, deadline_ns);
 }
 
 /* The next message of the program, with its header checked. */
