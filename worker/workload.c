@@ -185,19 +185,36 @@ struct compute_time workload_compute_time(const struct workload *workload,
     return time;
 }
 
+static enum status find_source(struct source **source, struct options *options, bool look,
+                               struct error *error)
+{
+    struct source_options of;
+    enum status status = source_options_of(&of, options, error);
+    of.look = look;
+    return status == STATUS_OK ? source_open(source, &of, error) : status;
+}
+
 static int open_source(struct workload *workload, struct options *options, bool look,
                        struct error *error)
 {
-    struct source_options of;
     struct error why = {0};
-    enum status status = source_options_of(&of, options, &why);
-    of.look = look;
-    if (status == STATUS_OK)
-        status = source_open(&workload->source, &of, &why);
+    enum status status = find_source(&workload->source, options, look, &why);
     if (status != STATUS_OK)
         return source_failed(options, status, &why, error);
     status = take_suggestions(workload->source, options, error);
     return status == STATUS_OK ? declare(workload, options, error) : EXIT_USAGE;
+}
+
+enum status workload_suggest(struct options *options, struct error *error)
+{
+    struct source *source = NULL;
+    if (!asks(options))
+        return STATUS_OK;
+    enum status status = find_source(&source, options, true, error);
+    if (status == STATUS_OK)
+        status = take_suggestions(source, options, error);
+    source_close(&source);
+    return status;
 }
 
 static enum status check_data(const struct options *options, struct error *error)
@@ -261,11 +278,10 @@ int workload_ask(struct options *options, const char *out, char path[DISK_PATH_M
                  struct error *error)
 {
     struct workload workload;
-    struct options asking = *options;
-    asking.declares = NULL;
     if (options->program == NULL)
         return EXIT_DONE;
-    int code = workload_look(&workload, &asking, error);
+    options->declares = NULL; /* What is asked has to run. */
+    int code = workload_look(&workload, options, error);
     if (code == EXIT_DONE && workload_give(&workload, options, out, path, error) != STATUS_OK)
         code = EXIT_CANNOT_OPEN;
     workload_free(&workload);

@@ -43,6 +43,9 @@ struct compute_time workload_compute_time(const struct workload *workload,
  * suggests. */
 int workload_look(struct workload *workload, struct options *options, struct error *error);
 
+/* The options alone. */
+enum status workload_suggest(struct options *options, struct error *error);
+
 /* Of a workload that is zeroed, or was looked at with these options. */
 int workload_read(struct workload *workload, struct options *options, struct error *error);
 

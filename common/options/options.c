@@ -864,6 +864,7 @@ enum status options_suggest(struct options *options, const char *source, const c
             status = option_store(row, said, text, options, error);
         if (status != STATUS_OK)
             return status;
+        options->given[i / 64] |= (uint64_t)1 << i % 64;
     }
     return known ? STATUS_OK
                  : error_set(error, STATUS_INVALID, "%s is no option that can be suggested", said);

@@ -245,7 +245,7 @@ enum options_result options_parse(struct options *options, enum option_user user
 /* Whether the person has set this option, by flag or environment; a default has not been. */
 bool options_given(const struct options *options, enum option_user user, const char *name);
 
-/* A value for an option of a job that was not given: STATUS_OK also where it was. STATUS_INVALID: no such
+/* A value for an option of a job that was not given, which then is: STATUS_OK also where it was. STATUS_INVALID: no such
  * option, a text, or not a value of it. `source` says in the line who suggests it. */
 enum status options_suggest(struct options *options, const char *source, const char *name,
                             const char *text, struct error *error);

@@ -11,6 +11,7 @@
 
 #include "common/base/wording.h"
 #include "common/optimizer/optimizer.h"
+#include "worker/workload.h"
 
 #define PROGRAM "syncopate compare"
 
@@ -351,6 +352,10 @@ static enum status read_config(struct config_plan *config, const struct making *
     enum status status = parse_words(config, making, error);
     if (status != STATUS_OK)
         return status;
+    options->declares = making->common->declares;
+    options->declared_by = making->common->declared_by;
+    if ((status = workload_suggest(options, &why)) != STATUS_OK)
+        return refuse_config(making, why.text, error);
     if (options->job.colocated && options->workers > JOB_SERVERS_MAX)
         return error_set(error, STATUS_INVALID,
                          "--ps=colocated: %u workers would be as many servers, and the most is %d",
@@ -358,8 +363,6 @@ static enum status read_config(struct config_plan *config, const struct making *
     if (options->job.colocated)
         options->ps = options->workers;
     options->out = NULL;
-    options->declares = making->common->declares;
-    options->declared_by = making->common->declared_by;
     options->quiet = making->common->quiet;
     options->verbose = making->common->verbose;
     job_forget_unused(&options->job); /* Variants of async: sync has nothing to lock. */

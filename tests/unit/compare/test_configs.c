@@ -15,6 +15,7 @@ struct scene {
     struct options options;
     struct plan plan;
     struct configs configs;
+    const char *declares; /* Of --program. */
     struct error error;
 };
 
@@ -40,6 +41,8 @@ static enum status make(struct scene *s, const char *const *words)
                       OPTIONS_RUN,
                   "%s", s->error.text);
     close_scene(s);
+    s->options.declares = s->declares;
+    s->options.declared_by = s->options.program;
     enum status status = plan_take(&s->plan, &s->options, argc, argv, &s->error);
     return status == STATUS_OK ? configs_make(&s->configs, &s->plan, &s->options, &s->error)
                                : status;
@@ -109,6 +112,27 @@ TEST(values_with_commas_are_parted_by_semicolons)
                      STATUS_OK);
     NAMES("sync-w2-compute-lognormal-20ms-0.3", "sync-w2-compute-constant-20ms");
     ck_assert_str_eq(s->configs.list[0].options.compute, "lognormal:20ms,0.3");
+}
+
+TEST(what_a_program_suggests_counts_as_given)
+{
+    s->declares =
+        "{\"name\": \"net\", \"variables\": [{\"name\": \"w\", \"shape\": [2]}], \"options\": "
+        "{\"optimizer\": \"sgd\", \"learning-rate\": 0.5, \"global-batch\": 60}}";
+    ck_assert_msg(MAKE("--program=net", "--modes=sync,async", "--workers=4", "--fair=worker-batch",
+                       "--scale-rate=linear", "--vary=optimizer=momentum,adam") == STATUS_OK,
+                  "%s", s->error.text);
+    const struct options *sync = &s->configs.list[0].options, *async = &s->configs.list[3].options;
+    ck_assert_uint_eq(sync->global_batch, 240);
+    ck_assert_double_eq(sync->job.schedule.learning_rate, 2);
+    ck_assert_str_eq(sync->job.optimizer.name, "momentum");
+    ck_assert_uint_eq(async->global_batch, 60);
+    ck_assert_double_eq(async->job.schedule.learning_rate, 0.5);
+    ck_assert(options_given(async, OPTION_COMPARE, "global-batch"));
+    ck_assert_int_eq(MAKE("--program=net"), STATUS_OK);
+    ck_assert_str_eq(s->configs.list[0].options.job.optimizer.name, "sgd");
+    s->declares = "{}";
+    ck_assert_int_eq(MAKE("--program=net"), STATUS_INVALID);
 }
 
 /* With as many examples for each worker a step of four has four times as many; async's has not. */
