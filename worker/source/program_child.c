@@ -60,7 +60,7 @@ static const char *local_index(void)
 static _Noreturn void become(const char *command, char *const environment[], pid_t parent,
                              int socket, int memory)
 {
-    static const char shell[] = "/bin/sh";
+    static const char shell[] = "/bin/sh", absent[] = "cannot run /bin/sh, which a program needs\n";
     char sh[] = "sh", c[] = "-c", *const words[] = {sh, c, (char *)(uintptr_t)command, NULL};
     sigset_t none;
     setpgid(0, 0);
@@ -78,7 +78,7 @@ static _Noreturn void become(const char *command, char *const environment[], pid
     fcntl(socket, F_SETFD, 0);
     fcntl(memory, F_SETFD, 0);
     execve(shell, words, environment);
-    _exit(127);
+    _exit(write(STDERR_FILENO, absent, sizeof absent - 1) < 0 ? EXIT_FAILURE : 127);
 }
 
 enum status program_child_start(struct program_child *child, const char *command, int memory,
