@@ -147,8 +147,9 @@ static enum status check_digest(const struct job *job, const char *path, const f
         return STATUS_OK;
     return error_set(
         error, STATUS_MISMATCH,
-        "initial values: %02x%02x%02x%02x... in %.300s, %02x%02x%02x%02x... in the job", a[0], a[1],
-        a[2], a[3], path, b[0], b[1], b[2], b[3]);
+        "initial values: %02x%02x%02x%02x... in %.300s, %02x%02x%02x%02x... in the job: "
+        "another file, seed or program gave them",
+        a[0], a[1], a[2], a[3], path, b[0], b[1], b[2], b[3]);
 }
 
 enum status initial_read(const struct job *job, const struct disk *disk, const char *out,
