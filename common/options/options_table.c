@@ -371,7 +371,7 @@ const struct option_row option_rows[] = {
      "softmax: labels are classes. mse: labels are real numbers, and the loss is the mean squared error. Default: "
      "softmax."},
     {"program", OPTION_GROUP_JOB, OPTION_KIND_TEXT, FIELD(program),
-     JOB | OPTION_CALIBRATE | OPTION_EVALUATE | OPTION_EXPORT | OPTION_REPLAY, "COMMAND", NULL, 0, 0, NULL, NULL,
+     JOB | OPTION_CALIBRATE | OPTION_EVALUATE | OPTION_EXPORT | OPTION_REPLAY | OPTION_PROBE, "COMMAND", NULL, 0, 0, NULL, NULL,
      "A command that computes gradients in place of --model and --data, such as \"python3 net.py\"; it is started "
      "beside each worker. No file of a run has it."},
     {"program-fd", OPTION_GROUP_JOB, OPTION_KIND_TEXT, FIELD(program_fd), WORKS | OPTION_SIMULATE,
@@ -650,6 +650,8 @@ const struct option_row option_rows[] = {
     {"start-timeout", OPTION_GROUP_DEADLINES, OPTION_KIND_REAL, FIELD(deadlines.start), OPTION_EVALUATE, "S",
      "60", 0.001, 1e9, NULL, NULL,
      "With --follow: seconds until the run must have begun (exit code 4), or gone on where it was stopped."},
+    {"start-timeout", OPTION_GROUP_DEADLINES, OPTION_KIND_REAL, FIELD(deadlines.start), OPTION_PROBE, "S",
+     "60", 0.001, 1e9, NULL, NULL, "Seconds until a program must have declared what it computes."},
     {"recovery-timeout", OPTION_GROUP_DEADLINES, OPTION_KIND_REAL, FIELD(deadlines.recovery), OPTION_EVALUATE,
      "S", "60", 0.001, 1e9, NULL, NULL,
      "With --follow: seconds in which no process trains the run, though it has not ended, before it is given up (exit code "

@@ -187,6 +187,8 @@ static enum status ask_all(struct launch *launch, const struct options *options,
                                     .folder = launch->folder,
                                     .mark = launch->mark,
                                     .data = options->program == NULL ? data : NULL,
+                                    .program = options->program,
+                                    .start_seconds = options->deadlines.start,
                                     .instructions = options->instructions,
                                     .first_port = (uint16_t)options->port_base,
                                     .last_port = (uint16_t)(last < 65535 ? last : 65535)};

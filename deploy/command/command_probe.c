@@ -10,11 +10,13 @@
 #include <unistd.h>
 
 #include "common/base/wording.h"
+#include "common/job/job_score.h"
 #include "common/kernels/kernels.h"
 #include "common/options/options_table.h"
 #include "deploy/command/command.h"
 #include "worker/data/dataset.h"
 #include "worker/model/probe_gradient.h"
+#include "worker/source/source.h"
 
 struct finding {
     char host[256];
@@ -22,6 +24,8 @@ struct finding {
     uint32_t processors;
     uint64_t memory;
     char arithmetic[2 * DIGEST_BYTES + 1];
+    char program[2 * DIGEST_BYTES + 1]; /* Of the program's declaration and bits; "". */
+    struct error program_fault;
     const char *data_name; /* NULL: not requested. */
     bool has_data;
     struct error data_fault;
@@ -54,13 +58,38 @@ static bool port_is_taken(uint16_t port)
     return taken;
 }
 
+static void write_digest(const uint8_t digest[DIGEST_BYTES], char text[2 * DIGEST_BYTES + 1])
+{
+    for (size_t i = 0; i < DIGEST_BYTES; i++)
+        snprintf(text + 2 * i, 3, "%02x", digest[i]);
+}
+
 static enum status find_arithmetic(struct finding *finding, struct error *error)
 {
     uint8_t digest[DIGEST_BYTES];
     enum status status = probe_gradient(digest, error);
-    for (size_t i = 0; status == STATUS_OK && i < DIGEST_BYTES; i++)
-        snprintf(finding->arithmetic + 2 * i, 3, "%02x", digest[i]);
+    if (status == STATUS_OK)
+        write_digest(digest, finding->arithmetic);
     return status;
+}
+
+/* Asks the program for one gradient, as a worker does when it joins. */
+static void find_program(const struct options *options, struct finding *finding)
+{
+    uint8_t digest[DIGEST_BYTES];
+    struct source *source = NULL;
+    struct source_options of;
+    struct error *error = &finding->program_fault;
+    enum status status = source_options_of(&of, options, error);
+    if (status == STATUS_OK)
+        status = source_open(&source, &of, error);
+    if (status == STATUS_OK)
+        status = source_prepare(source, 1, LOSS_UNIT_DEFAULT, error);
+    if (status == STATUS_OK)
+        status = source_probe(source, digest, error);
+    if (status == STATUS_OK)
+        write_digest(digest, finding->program);
+    source_close(&source);
 }
 
 static enum status find_out(const struct options *options, struct finding *finding,
@@ -82,7 +111,10 @@ static enum status find_out(const struct options *options, struct finding *findi
         option_ports_read(options->ports, &finding->first_port, &finding->last_port);
     kernels_init();
     kernels_limit(options_instructions(options));
-    return find_arithmetic(finding, error);
+    enum status status = find_arithmetic(finding, error);
+    if (status == STATUS_OK && options->program != NULL)
+        find_program(options, finding);
+    return status;
 }
 
 static enum status print_json(const struct finding *finding, struct error *error)
@@ -101,6 +133,9 @@ static enum status print_json(const struct finding *finding, struct error *error
     json_writer_text(&writer, "data_fault",
                      finding->data_name != NULL && !finding->has_data ? finding->data_fault.text
                                                                       : NULL);
+    json_writer_text(&writer, "program", finding->program[0] != '\0' ? finding->program : NULL);
+    json_writer_text(&writer, "program_fault",
+                     finding->program_fault.text[0] != '\0' ? finding->program_fault.text : NULL);
     json_writer_array(&writer, "ports_taken");
     for (uint32_t port = finding->first_port; port > 0 && port <= finding->last_port; port++)
         if (port_is_taken((uint16_t)port))
@@ -132,6 +167,8 @@ static void print(const struct finding *finding)
     if (finding->data_name != NULL)
         printf("  data          %s%s%s\n", finding->data_name, finding->has_data ? ": here" : ": ",
                finding->has_data ? "" : finding->data_fault.text);
+    if (finding->program[0] != '\0' || finding->program_fault.text[0] != '\0')
+        printf("  program       %s%s\n", finding->program, finding->program_fault.text);
     print_ports(finding);
 }
 

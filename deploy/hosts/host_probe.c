@@ -23,16 +23,23 @@ static const char script[] =
 static void make_remote_command(const struct host_probe *host_probe, const struct host *host,
                                 struct remote_command *remote_command)
 {
-    char ports[32], data[4200], instructions[64];
-    const char *words[12] = {
+    char ports[32], data[4200], program[4200], start[64], instructions[64];
+    const char *words[14] = {
         "sh", "-c", script, "sh", host_probe->folder, host_probe->mark, host_probe->bin, ports};
     size_t used = 8;
     snprintf(ports, sizeof ports, "--ports=%u-%u", host_probe->first_port, host_probe->last_port);
     snprintf(data, sizeof data, "--data=%s", host_probe->data != NULL ? host_probe->data : "");
     snprintf(instructions, sizeof instructions, "--instructions=%s",
              host_probe->instructions != NULL ? host_probe->instructions : "");
+    snprintf(program, sizeof program, "--program=%s",
+             host_probe->program != NULL ? host_probe->program : "");
+    snprintf(start, sizeof start, "--start-timeout=%.17g", host_probe->start_seconds);
     if (host_probe->data != NULL)
         words[used++] = data;
+    if (host_probe->program != NULL && host->role != HOST_ROLE_PS) {
+        words[used++] = program;
+        words[used++] = start;
+    }
     if (host_probe->instructions != NULL)
         words[used++] = instructions;
     channel_command(host_probe->ssh, host, words, &remote_command->command);
@@ -56,7 +63,9 @@ enum status host_probe_ask(const struct host_probe *host_probe, const struct hos
         return error_set(error, STATUS_MEMORY, "out of memory");
     for (size_t i = 0; i < count; i++)
         make_remote_command(host_probe, &host_probe->list->hosts[i], &remote_commands[i]);
-    remote_commands_run(remote_commands, count, CHANNEL_LOGINS, HOST_PROBE_SECONDS);
+    remote_commands_run(remote_commands, count, CHANNEL_LOGINS,
+                        HOST_PROBE_SECONDS +
+                            (host_probe->program != NULL ? host_probe->start_seconds : 0));
     for (size_t i = 0; i < count; i++) {
         read_remote_command(&remote_commands[i], wanted, &reports[i]);
         remote_command_free(&remote_commands[i]);

@@ -8,7 +8,7 @@
 #include "deploy/hosts/channel.h"
 #include "deploy/hosts/host_report.h"
 
-#define HOST_PROBE_SECONDS 40 /* For each: a login, and reading the data. */
+#define HOST_PROBE_SECONDS 40 /* For each: a login, and reading the data. A program adds to them. */
 
 struct host_probe {
     const char *ssh;
@@ -17,6 +17,8 @@ struct host_probe {
     const char *folder;       /* Working directory for relative paths, where it exists. */
     const char *mark;         /* A file: a host that sees it shares the run's folder. */
     const char *data;         /* NULL: no data needed. */
+    const char *program;      /* Its command, where workers may be placed; NULL: without. */
+    double start_seconds;     /* Of the program. */
     const char *instructions; /* NULL: the widest. */
     uint16_t first_port, last_port;
 };

@@ -16,6 +16,7 @@
 struct reader {
     struct host_report *report;
     const struct host_wanted *wanted;
+    const char *said; /* The last line of its errors. */
     double heard_at;
     bool any;    /* A line of ours. */
     bool probed; /* The object. */
@@ -88,6 +89,11 @@ static void read_object(struct reader *reader, const char *line)
     const char *data = json_text(object, "data_fault");
     if (data != NULL)
         fault(report, EXIT_CANNOT_OPEN, "has not the data: %.300s", data);
+    copy_text(object, "program", report->program, sizeof report->program);
+    const char *program = json_text(object, "program_fault");
+    if (program != NULL)
+        fault(report, EXIT_PROGRAM, "cannot run the program: %.190s%s%.180s", program,
+              reader->said[0] != '\0' ? ": " : "", reader->said);
     read_ports(reader, json_at(object, "ports_taken"));
     json_release(&object);
 }
@@ -127,7 +133,7 @@ static void read_lines(struct reader *reader, const char *text)
 void host_report_read(struct host_report *report, const struct host_wanted *wanted,
                       const char *text, int exit_code, const char *said, double heard_at)
 {
-    struct reader reader = {.report = report, .wanted = wanted, .heard_at = heard_at};
+    struct reader reader = {.report = report, .wanted = wanted, .said = said, .heard_at = heard_at};
     const char *why = said[0] != '\0' ? said : "it printed nothing";
     *report = (struct host_report){.clock_ahead = NAN};
     read_lines(&reader, text != NULL ? text : "");
@@ -160,4 +166,15 @@ void host_reports_compare(struct host_report *reports, const char *const *names,
                 "computes other bits than %.100s (%.30s there, %.30s on it): --instructions plain "
                 "makes them the same where it is the processors, --allow-mixed does without",
                 names[first], reports[first].instructions, reports[i].instructions);
+    size_t with = count; /* The first with a program. */
+    for (size_t i = 0; i < count; i++) {
+        if (reports[i].fault[0] != '\0' || reports[i].program[0] == '\0')
+            continue;
+        with = with < count ? with : i;
+        if (strcmp(reports[i].program, reports[with].program) != 0)
+            fault(&reports[i], EXIT_MISMATCH,
+                  "has not the program of %.100s, or it computes other bits: give both the same "
+                  "files, versions, threads and data; --allow-mixed does without",
+                  names[with]);
+    }
 }

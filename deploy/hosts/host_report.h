@@ -32,6 +32,7 @@ struct host_report {
     char home[256];
     char instructions[32];
     char arithmetic[65]; /* Hexadecimal digits. */
+    char program[65];    /* As well, of what it computes; "": without. */
     uint32_t processors;
     uint8_t taken[HOST_PORTS_MAX / 8]; /* A bit for each checked port from the first on. */
 };
@@ -50,8 +51,8 @@ void host_report_read(struct host_report *report, const struct host_wanted *want
 bool host_report_port_taken(const struct host_report *report, const struct host_wanted *wanted,
                             uint16_t port);
 
-/* Sets the fault of each of reports [count] that computes other bits than the first usable host.
- * names [count]. */
+/* Sets the fault of each of reports [count] that computes other bits than the first usable host, or
+ * has another program. names [count]. */
 void host_reports_compare(struct host_report *reports, const char *const *names, size_t count);
 
 #endif

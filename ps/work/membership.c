@@ -175,7 +175,7 @@ enum admission membership_judge(struct membership *membership, const struct pack
                  "same %s, or servers --allow-mixed",
                  asks ? "the program" : "arithmetic", message->join.host, message->join.arithmetic,
                  other->host, other->arithmetic,
-                 asks ? "versions, threads and data" : "--instructions");
+                 asks ? "files, versions, threads and data" : "--instructions");
         return ADMISSION_REFUSE;
     }
     if (place == NULL || !place->present)

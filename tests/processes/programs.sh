@@ -117,7 +117,7 @@ worker 0 mixed0 syncopate-worker
 says mixed-server "worker/0 joined"
 program="$program --differs 1" worker 1 mixed1 syncopate-worker
 ends mixed1 3
-says mixed1 "error: the program on .* does not give the same bits as on .*: give all the same versions, threads and data"
+says mixed1 "error: the program on .* does not give the same bits as on .*: give all the same files, versions, threads and data"
 one_line mixed1
 worker 1 mixed1 syncopate-worker
 for name in mixed0 mixed1 mixed-server; do ends "$name" 0 60; done
@@ -128,6 +128,10 @@ ok "a program that gives other bits than that of another worker is refused"
 own=$(awk "BEGIN { printf \"%.2f\", 100 * $(member "$work/alone" test_accuracy) }")
 run scored 0 syncopate evaluate "$work/alone" --program "$program"
 says scored "^test accuracy +$own %$"
+run probed 0 syncopate probe --program "$program"
+says probed "^  program +[0-9a-f]{64}$"
+run probed-early 0 syncopate probe --program "$program --exit 0"
+says probed-early "^  program +it ended with exit code 3 before it declared what it computes$"
 run measured 0 syncopate calibrate --program "$program" --micro-batch 8 --out "$work/here.json"
 says measured "a leaf's gradient .* ms"
 run compared 0 syncopate compare --program "$program" --modes sync,async --global-batch 40 --steps 20 --workers 2 --ps 1 \

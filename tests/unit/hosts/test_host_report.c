@@ -60,6 +60,8 @@ TEST_PLAIN(what_keeps_a_host_from_taking_part_is_named)
         {VERSIONS, 2, "no memory", "cannot be asked: no memory", EXIT_CANNOT_OPEN},
         {VERSIONS "{\"data_fault\":\"no folder /data\"}\n", 0, "",
          "has not the data: no folder /data", EXIT_CANNOT_OPEN},
+        {VERSIONS "{\"program_fault\":\"it ended\"}\n", 0, "no net.py",
+         "cannot run the program: it ended: no net.py", EXIT_PROGRAM},
         {VERSIONS "{\"data_fault\"\n", 0, "", "cannot be asked: it printed nothing",
          EXIT_CANNOT_OPEN},
     };
@@ -86,6 +88,15 @@ TEST_PLAIN(whose_bits_differ_is_told_from_the_first_that_can_take_part)
     ck_assert_ptr_nonnull(strstr(reports[3].fault, "computes other bits than alpha (avx512 there, "
                                                    "plain on it)"));
     ck_assert_int_eq(reports[3].exit_code, EXIT_MISMATCH);
+    struct host_report asked[4] = {{.program = "", .arithmetic = "aa"},
+                                   {.program = "cc", .arithmetic = "aa"},
+                                   {.program = "dd", .arithmetic = "aa"},
+                                   {.program = "cc", .arithmetic = "aa"}};
+    host_reports_compare(asked, names, 4);
+    ck_assert_str_eq(asked[0].fault, "");
+    ck_assert_str_eq(asked[1].fault, "");
+    ck_assert_ptr_nonnull(strstr(asked[2].fault, "has not the program of alpha"));
+    ck_assert_str_eq(asked[3].fault, "");
 }
 
 int main(void)
