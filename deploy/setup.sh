@@ -90,6 +90,7 @@ table_engines=(
     "images            buildah                tool:buildah"
     "user_namespaces   uidmap                 tool:newuidmap"
     "manifests         python3-yaml           any:-"
+    "programs          python3-numpy          any:-"
     "compose           podman-compose         tool:podman-compose"
     "systemd_units     systemd                tool:systemd-analyze"
     "metrics_format    prometheus             tool:promtool"

@@ -25,7 +25,6 @@ fi
 unset ENGINES_ALONE
 . "$(dirname "$0")/lib.sh"
 
-root=$(cd "$(dirname "$0")/../.." && pwd)
 image=localhost/syncopate-tested:latest
 network=syncopate
 

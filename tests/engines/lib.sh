@@ -16,6 +16,7 @@
 # shellcheck source=tests/processes/lib.sh
 . "$(dirname "${BASH_SOURCE[0]}")/../processes/lib.sh"
 
+root=$(cd "$(dirname "${BASH_SOURCE[0]}")/../.." && pwd)
 tag=se$$ # Of our links: at most 10 characters.
 host_names=()
 declare -A host_pids=() host_addresses=()
@@ -177,6 +178,22 @@ reference()
     rm -rf "$work/here"
     run here 0 syncopate run "$@" --ps $servers --workers $workers --quiet --out "$work/here"
     expected=$(member "$work/here" parameters_sha256)
+}
+# program_job FOLDER [HOST...] - from here on the job is a program's: softmax in NumPy, in FOLDER here and on these
+# hosts. `run` has to come to what one process does.
+program_job()
+{
+    local name files=("$root"/worker/python/{syncopate,examples/{softmax,fashion_mnist}.py})
+    mkdir -p "$1"
+    cp -r "${files[@]}" "$1"
+    for name in "${@:2}"; do
+        on "$name" mkdir -p "$1"
+        on "$name" cp -r "${files[@]}" "$1"
+    done
+    job=(--mode sync --steps 60 --seed 1 --program "cd $1 && exec /usr/bin/python3 -B softmax.py")
+    reference
+    run alone 0 syncopate run "${job[@]}" --ps 0 --quiet --out "$work/alone"
+    same_bits "$work/alone" "the program in one process"
 }
 # same_bits FOLDER WHAT
 same_bits()

@@ -73,6 +73,12 @@ ends mpmd 0 40
 same_bits "$work/runs/mpmd" mpmd
 ok "mpirun -np 2 syncopate task --job-name ps : -np 3 syncopate task --job-name worker: the bits of run"
 
+program_job "$work/net"
+begin program -- "${job[@]}"
+ends program 0 40
+same_bits "$work/runs/program" program
+ok "mpirun syncopate task --program: the bits of one process and of run: $expected"
+
 # --- who dies --------------------------------------------------------------------------------------
 lasting=(--mode sync --model softmax --data synthetic:2000 --steps 800 --seed 1 --checkpoint-every 200)
 reference "${lasting[@]}"

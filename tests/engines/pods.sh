@@ -51,6 +51,10 @@ if [ "$code" -ne 127 ]; then fail "/bin/sh in the image ends with $code, and not
 if [ "$(podman image inspect --format '{{.Config.User}}' "$image")" != 65532:65532 ]; then
     fail "the image's programs would be root"
 fi
+code=0
+podman run --rm --network none "$image" run --ps 0 --program /net --out /runs/net >"$work/no-shell.log" 2>&1 || code=$?
+if [ "$code" -ne 7 ]; then fail "a program without a shell ends with $code, not with 7"; fi
+says no-shell "^cannot run /bin/sh, which a program needs"
 ok "an image without a shell and without root: $(cut -d ' ' -f 2- "$work/image.log")"
 
 # --- a job ----------------------------------------------------------------------------------------
@@ -133,4 +137,25 @@ ok "with keys, a worker killed (137) and one evicted (143), both made again, a s
 
 remove_containers podman pod rm --force --all --time 30
 ok "and nothing is left of that either"
+
+# --- a program ------------------------------------------------------------------------------------
+# The image of a person: ours, with a shell, Python, NumPy and the program.
+stage=$work/stage
+program_job "$stage/net"
+cp -L --parents /bin/sh /usr/bin/python3 "$stage"
+/usr/bin/python3 -c 'import os, numpy; print(os.path.dirname(os.__file__), *numpy.__path__, sep="\n")' |
+    while read -r folder; do cp -r --parents "$folder" "$stage"; done
+find "$stage" -type f '(' -name '*.so' -o -path '*/bin/*' ')' -exec ldd {} + 2>/dev/null | grep -oE '/[^ ]+[^ :]' |
+    grep -v "^$stage" | sort -u | xargs cp -L --parents --target-directory="$stage"
+printf 'FROM %s\nCOPY . /\n' "$image" | buildah build --quiet --tag "$image-net" --file - "$stage" >"$work/image-net.log" 2>&1 ||
+    fail "there is no image with a program"
+rm -r "$pods"
+"$root/tests/engines/pods.py" "$root/deploy/kubernetes" "$pods" --image "$image-net" --option SYNCOPATE_MODEL= \
+    --option SYNCOPATE_EPOCHS= --option SYNCOPATE_STEPS=60 \
+    --option SYNCOPATE_PROGRAM="cd /net && exec /usr/bin/python3 -B softmax.py"
+play_all
+for i in 0 1 2; do comes_to "syncopate-worker-$i-worker" "exited 0" 60; done
+same_bits "$kept" "a program as pods"
+remove_containers podman pod rm --force --all --time 30
+ok "pods of an image with a program: the bits of one process and of run: $expected"
 nothing_runs

@@ -9,7 +9,7 @@
 needs slurmctld slurmd munged sbatch
 make_hosts head node1 node2 node3
 
-scripts=$(cd "$(dirname "$0")/../.." && pwd)/deploy/slurm
+scripts=$root/deploy/slurm
 state=$work/slurm
 mkdir -m 755 "$state" "$state/state"
 chmod 755 "$work" # munged wants its socket to be reachable.
@@ -169,6 +169,13 @@ finishes het COMPLETED 0:0
 same_bits "$(out het)" het
 for rank in 0 1; do says het "ps/$rank place: ps/$rank of 2 servers, 3 workers"; done
 ok "sbatch het.sbatch: servers and workers in two parts, the bits of run"
+
+program_job "$work/net"
+start_on head program srun --nodes=3 --ntasks=5 --chdir="$work" syncopate task --ps 2 --insecure \
+    --out "$work/runs/program" "${job[@]}"
+ends program 0 60
+same_bits "$work/runs/program" program
+ok "srun syncopate task --program: the bits of one process and of run: $expected"
 
 # --- who dies --------------------------------------------------------------------------------------
 # Several seconds of a job, with checkpoints.

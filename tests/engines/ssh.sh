@@ -247,3 +247,17 @@ seconds=$(first_step "$work/fifteen" "$since")
 ends fifteen 0 60
 empty_within 10
 ok "two servers and fifteen workers on fifteen hosts train; first step after $seconds s"
+
+# --- a program ---------------------------------------------------------------------------------------------------
+program_job "$disks/net" "${three[@]}"
+run_on head program 0 "${launch[@]}" --hosts "$work/hosts" --ps "$servers" --workers "$workers" "${job[@]}" \
+    --out "$disks/program"
+same_bits "$disks/program" "launch of a program"
+on beta sh -c "echo >>$disks/net/softmax.py"
+on gamma rm "$disks/net/softmax.py"
+refused program-faults 3 "syncopate launch: beta has not the program of alpha, or it computes other bits" --hosts "$work/hosts"
+says program-faults "syncopate launch: gamma cannot run the program: it ended with exit code 2 .*/softmax.py'"
+printf '%s\n' 'alpha role=worker' 'gamma role=ps' >"$work/roles"
+run_on head program-roles 0 "${launch[@]}" --hosts "$work/roles" --ps 1 --workers 2 "${job[@]}" --out "$disks/program-roles"
+same_bits "$disks/program-roles" "servers without the program"
+ok "launch --program, no disk shared: the bits of one process and of run; where it is missing or another is said first; servers need none"
