@@ -28,7 +28,7 @@
 #include "common/wire/message.h"
 #include "worker/client/client.h"
 #include "worker/solo.h"
-#include "worker/trainer.h"
+#include "worker/training.h"
 #include "worker/workload.h"
 
 /* Beyond --stop-timeout, which the job keeps by itself, for the last writes. */
@@ -193,8 +193,7 @@ static int train_as_asked(struct client *client, struct workload *workload,
         error_set(error, STATUS_MEMORY, "cannot start a thread");
         return EXIT_TRAINING_FAILED;
     }
-    struct trainer trainer = {
-        .client = client,
+    struct training training = {
         .job = &workload->job,
         .gradient = &workload->gradient,
         .throttle = {.time = workload_compute_time(workload, options, options->task_index),
@@ -202,7 +201,7 @@ static int train_as_asked(struct client *client, struct workload *workload,
                      .worker = options->task_index},
         .overlap = options->overlap,
     };
-    trainer_run(&trainer);
+    training_run(&training, client);
     signals_stop(&signals);
     error_set(error, STATUS_OK, "%s", client_exit_reason(client));
     return client_exit_code(client);

@@ -425,7 +425,7 @@ static void stop_event(struct engine *e, struct due *event)
     struct simulated_process *p = e->at[event->process];
     /* A worker that has not learnt of its membership may leave without a message; then the others
      * wait for it until a deadline. Therefore another process is asked. */
-    if (p != NULL && !p->is_server && p->worker.start.members == 0)
+    if (p != NULL && !p->is_server && p->worker.trainer.start.members == 0)
         p = e->at[0];
     if (p != NULL && is_second_coordinator(e, p) && e->at[0] != NULL)
         p = e->at[0];

@@ -513,7 +513,7 @@ static void flush_trainer(struct engine *e, struct simulated_process *p, struct 
     struct outgoing item;
     while (outbox_take(outbox, &item))
         enqueue(e, p, QUEUE_TO_SESSION, DUE_INBOX, &item);
-    if (!p->worker.computing || p->worker.expected || p->stuck)
+    if (!simulated_worker_is_busy(&p->worker) || p->worker.expected || p->stuck)
         return;
     const struct timing *timing = &e->options.timing;
     uint64_t took_ns = timing->compute_ns(timing->context, &e->random, p);

@@ -91,14 +91,15 @@ struct nics_watcher breakdown_watcher(struct breakdown *breakdown)
 }
 
 /* Its finished work is still the current item. */
-static void append_computing(const struct simulated_worker *worker, char *text)
+static void append_computing(const struct trainer *trainer, char *text)
 {
-    if (worker->score.shares > 0)
+    if (trainer->work.shares > 0)
         wording_append(text, TEXT_MAX, "scored its share");
     else
         wording_append(
             text, TEXT_MAX, "computed %s",
-            wording_counted(worker->nodes[worker->node_next].leaf_count, "leaf", "leaves").text);
+            wording_counted(trainer->work.nodes[trainer->node_next].leaf_count, "leaf", "leaves")
+                .text);
 }
 
 /* "took worker/1's exchange of chunk 1 off the wire" */
@@ -116,7 +117,7 @@ static void append_done(const struct breakdown *breakdown, const struct simulate
         wording_append(text, TEXT_MAX, "applied a gradient, the %s",
                        name_message(&done->item->packet.message).text);
     else
-        append_computing(&process->worker, text);
+        append_computing(&process->worker.trainer, text);
 }
 
 void breakdown_worked(void *context, const struct simulated_process *process,

@@ -32,7 +32,7 @@ static uint64_t queue_ns(void *context, struct random_sequence *random,
     return TIMETABLE_QUEUE_NS;
 }
 
-static uint64_t score_ns(const struct timetable *t, const struct message_work *share)
+static uint64_t score_ns(const struct timetable *t, const struct work *share)
 {
     return job_test_share(t->options.job, share->shares, share->share).count *
            t->options.cluster->score_example_ns;
@@ -51,14 +51,15 @@ static uint64_t compute_ns(void *context, struct random_sequence *random,
                            const struct simulated_process *process)
 {
     const struct timetable *t = context;
-    const struct simulated_worker *worker = &process->worker;
+    const struct trainer *trainer = &process->worker.trainer;
+    const struct work *work = &trainer->work;
     (void)random;
     assert(process->index < t->options.layout->workers);
     const struct compute_time *time = &t->times[process->index];
-    uint64_t ns = worker->score.shares > 0
-                      ? score_ns(t, &worker->score)
-                      : node_ns(t, time, process->index, &worker->shape,
-                                worker->nodes[worker->node_next], worker->node_next == 0);
+    uint64_t ns = work->shares > 0
+                      ? score_ns(t, work)
+                      : node_ns(t, time, process->index, &work->shape,
+                                work->nodes[trainer->node_next], trainer->node_next == 0);
     return times(ns, process->slow);
 }
 

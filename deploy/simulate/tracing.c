@@ -53,16 +53,17 @@ static void note_applied(struct span *span, const struct outgoing *item, uint32_
 }
 
 /* Its finished work is still the current item. */
-static void note_computed(struct span *span, const struct simulated_worker *worker)
+static void note_computed(struct span *span, const struct trainer *trainer)
 {
-    bool scores = worker->score.shares > 0;
+    const struct work *work = &trainer->work;
+    bool scores = work->shares > 0;
     span->lane = LANE_TRAINER;
     span->kind = scores ? SPAN_SCORE : SPAN_COMPUTE;
-    span->step = scores ? worker->score.scored : worker->step;
+    span->step = work->step;
     if (scores)
         return;
-    span->first = worker->nodes[worker->node_next].first_leaf;
-    span->count = worker->nodes[worker->node_next].leaf_count;
+    span->first = work->nodes[trainer->node_next].first_leaf;
+    span->count = work->nodes[trainer->node_next].leaf_count;
 }
 
 void tracing_worked(const struct tracing *tracing, const struct simulated_process *process,
@@ -80,6 +81,6 @@ void tracing_worked(const struct tracing *tracing, const struct simulated_proces
     else if (done->labour == LABOUR_APPLY)
         note_applied(&span, done->item, done->thread);
     else
-        note_computed(&span, &process->worker);
+        note_computed(&span, &process->worker.trainer);
     recorder_span(tracing->recorder, &span);
 }

@@ -80,30 +80,13 @@ static struct frame *make_gradient(struct member *member, float value)
     return gradient;
 }
 
-static void push_node(struct member *member, const struct work *work, struct node node, bool last)
-{
-    const struct job *job = member->crowd->job;
-    struct push push = {.step = work->step, .node = node, .last = last};
-    push.examples =
-        job_node_examples(job, job_batch(job, work->step), node.first_leaf, node.leaf_count);
-    push.score.examples = push.examples;
-    client_push(member->client, &push, make_gradient(member, (float)push.examples));
-}
-
 static void push_step(struct member *member, const struct work *work)
 {
-    const struct job *job = member->crowd->job;
-    struct node nodes[TREE_COVER_MAX];
-    uint32_t leaves = job_batch(job, work->step).leaves, count = 1;
-    nodes[0] = tree_root(leaves);
-    if (job->mode == MODE_SYNC) {
-        struct node run = tree_run(leaves, work->members, work->position);
-        count = tree_cover(leaves, run.first_leaf, run.leaf_count, nodes);
+    for (uint32_t i = 0; i < work->node_count; i++) {
+        struct push push = trainer_next(client_trainer(member->client));
+        push.score.examples = push.examples;
+        client_push(member->client, &push, make_gradient(member, (float)push.examples));
     }
-    if (count == 0)
-        client_push(member->client, &(struct push){.step = work->step, .last = true}, NULL);
-    for (uint32_t i = 0; i < count; i++)
-        push_node(member, work, nodes[i], i + 1 == count);
 }
 
 static void rest(uint32_t us)
@@ -120,7 +103,7 @@ static void score(struct member *member, const struct work *todo)
     uint64_t first = todo->share * tests / todo->shares;
     uint64_t count = (todo->share + 1) * tests / todo->shares - first;
     struct score share = {.correct = count, .examples = count};
-    client_evaluation(member->client, todo, &share, 0, 1);
+    client_evaluation(member->client, &share, 1);
 }
 
 static void *work(void *argument)
@@ -136,7 +119,6 @@ static void *work(void *argument)
         }
         if (todo.enough) {
             pushed = false;
-            client_done(member->client);
             continue;
         }
         if (pushed)

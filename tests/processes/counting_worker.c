@@ -59,16 +59,13 @@ static void compute(const struct counting_worker *w, const struct work *work, ui
         pause();
 }
 
-static bool push_node(struct counting_worker *w, const struct work *work, struct node node,
-                      bool last)
+static bool push_node(struct counting_worker *w, const struct work *work)
 {
-    struct batch_range batch = job_batch(&w->job, work->step);
-    struct push push = {.step = work->step, .node = node, .last = last};
+    struct push push = trainer_next(client_trainer(w->client));
     if (work->step >= w->bad_from) { /* In async mode it is not known which batches one has. */
         w->bad_at = work->step;
         w->bad_from = UINT64_MAX;
     }
-    push.examples = job_node_examples(&w->job, batch, node.first_leaf, node.leaf_count);
     push.score.examples = push.examples;
     struct frame *gradient = client_gradient(w->client);
     if (gradient == NULL) {
@@ -89,18 +86,11 @@ static bool push_node(struct counting_worker *w, const struct work *work, struct
 
 static bool do_work(struct counting_worker *w, const struct work *work)
 {
-    struct node nodes[TREE_COVER_MAX] = {tree_root(job_batch(&w->job, work->step).leaves)};
-    uint32_t leaves = nodes[0].leaf_count, count = 1;
-    if (work->step == w->astray_at) /* Ours, whatever the library promises not to do with it. */
+    if (work->node_count > 0 &&
+        work->step == w->astray_at) /* Ours, whatever the library promises not to do with it. */
         ((float *)(uintptr_t)client_parameters(w->client))[w->elements / 2] += 1;
-    if (job_mode(&w->job)->steps) {
-        struct node run = tree_run(leaves, work->members, work->position);
-        count = tree_cover(leaves, run.first_leaf, run.leaf_count, nodes);
-    }
-    if (count == 0)
-        client_push(w->client, &(struct push){.step = work->step, .last = true}, NULL);
-    for (uint32_t i = 0; i < count; i++)
-        if (!push_node(w, work, nodes[i], i + 1 == count))
+    for (uint32_t i = 0; i < work->node_count; i++)
+        if (!push_node(w, work))
             return false;
     return true;
 }
@@ -108,11 +98,8 @@ static bool do_work(struct counting_worker *w, const struct work *work)
 static void train(struct counting_worker *w)
 {
     struct work work;
-    while (client_next(w->client, &work) == STATUS_OK)
-        if (work.enough)
-            client_done(w->client);
-        else if (!do_work(w, &work))
-            return;
+    while (client_next(w->client, &work) == STATUS_OK && do_work(w, &work)) {
+    }
 }
 
 static void end_stuck(int exit_code, const char *reason)

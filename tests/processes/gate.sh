@@ -211,7 +211,7 @@ planted ps/owner/owner.c '"ps/router/router.h"' "of a room that is not below"
 planted deploy/cluster/cluster.c '"deploy/report/table.h"' "of a room that is not below"
 expected+=("deploy/cluster/cluster.c includes deploy/report/table.h, and deploy/cluster only what is common\$")
 planted deploy/cluster/cluster.c '"ps/owner/owner.h"' "and deploy/cluster only what is common"
-planted ps/cores.c '"worker/trainer.h"' "against the arrows"
+planted ps/cores.c '"worker/training.h"' "against the arrows"
 planted ps/server.c '<zmq.h>' "which belongs in common/transport/zmq only"
 planted common/wire/message.c '"proto/tensorboard.pb-c.h"' "which belongs in common/tensorboard/board_event.c only"
 planted common/wire/message.c '"proto/other.pb-c.h"' "which has no door in this script"
@@ -227,7 +227,7 @@ asks()
 }
 asks ps/owner/owner.c 'bool q(const struct job *job) { return job->mode != 0; }'        # Read.
 asks ps/router/router.c 'bool is_async(const struct router *router);'                   # Asked by a function.
-asks worker/trainer.c 'struct kept { bool sync; };'                                     # Copied to a flag.
+asks worker/training.c 'struct kept { bool sync; };'                                    # Copied to a flag.
 asks deploy/report/table.c 'bool q(const char *t) { return strcmp(t, "async") == 0; }'  # By its name.
 asks ps/server.c 'bool q(const struct job *job) { return job_mode(job)->number == 1; }' # By its number.
 asks worker/solo.c 'int table[] = {[MODE_SYNC] = 1};'

@@ -91,11 +91,13 @@ static void note_told(void *context, uint64_t at_ns, const char *text)
 static void note_ended(void *context, const struct simulated_process *p)
 {
     struct cluster *c = context;
-    if (p->state != PROCESS_KILLED || p->is_server || !p->worker.computing || c->lost.there)
+    if (p->state != PROCESS_KILLED || p->is_server || !simulated_worker_is_busy(&p->worker) ||
+        c->lost.there)
         return;
-    c->lost = (struct lost_work){.there = true, .process = p->number, .step = p->worker.step};
-    c->lost.node_count = p->worker.node_count - p->worker.node_next;
-    memcpy(c->lost.nodes, p->worker.nodes + p->worker.node_next,
+    const struct trainer *trainer = &p->worker.trainer;
+    c->lost = (struct lost_work){.there = true, .process = p->number, .step = trainer->work.step};
+    c->lost.node_count = trainer->work.node_count - trainer->node_next;
+    memcpy(c->lost.nodes, trainer->work.nodes + trainer->node_next,
            c->lost.node_count * sizeof *c->lost.nodes);
 }
 

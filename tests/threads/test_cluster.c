@@ -247,35 +247,17 @@ static void sum_node(const struct cluster *cluster, uint64_t step, struct node n
     free(other);
 }
 
-static void push_node(struct worker *worker, const struct work *work, struct node node, bool last)
+static void push_node(struct worker *worker)
 {
     struct cluster *cluster = worker->cluster;
     struct frame *gradient = client_gradient(worker->client);
-    struct push push = {.step = work->step, .node = node, .last = last};
-    push.examples = job_node_examples(&cluster->job, job_batch(&cluster->job, work->step),
-                                      node.first_leaf, node.leaf_count);
+    struct push push = trainer_next(client_trainer(worker->client));
     push.score.examples = push.examples;
-    sum_node(cluster, work->step, node, client_parameters(worker->client), gradient->data);
+    sum_node(cluster, push.step, push.node, client_parameters(worker->client), gradient->data);
     for (uint64_t i = 0; i < cluster->partition.elements; i++)
         worker->own[i] += ((float *)gradient->data)[i] / (float)push.examples;
     client_push(worker->client, &push, gradient);
     worker->pushes++;
-}
-
-static void push_step(struct worker *worker, const struct work *work)
-{
-    const struct job *job = &worker->cluster->job;
-    struct node nodes[TREE_COVER_MAX];
-    uint32_t leaves = job_batch(job, work->step).leaves, count = 1;
-    nodes[0] = tree_root(leaves);
-    if (job->mode == MODE_SYNC) {
-        struct node run = tree_run(leaves, work->members, work->position);
-        count = tree_cover(leaves, run.first_leaf, run.leaf_count, nodes);
-    }
-    if (count == 0)
-        client_push(worker->client, &(struct push){.step = work->step, .last = true}, NULL);
-    for (uint32_t i = 0; i < count; i++)
-        push_node(worker, work, nodes[i], i + 1 == count);
 }
 
 static void nap(uint32_t microseconds)
@@ -291,7 +273,7 @@ static void score(struct worker *worker, const struct work *work)
     uint64_t first = work->share * tests / work->shares;
     uint64_t end = (work->share + 1) * tests / work->shares;
     struct score share = {.correct = end - first, .examples = end - first};
-    client_evaluation(worker->client, work, &share, 0, 1);
+    client_evaluation(worker->client, &share, 1);
 }
 
 static void train(struct worker *worker)
@@ -306,13 +288,12 @@ static void train(struct worker *worker)
         }
         if (pushed)
             atomic_fetch_add(&cluster->completed, 1);
-        if (work.enough) {
-            client_done(worker->client);
+        if (work.enough)
             continue;
-        }
         if (cluster->script->compute != NULL)
             cluster->script->compute(worker, &work);
-        push_step(worker, &work);
+        for (uint32_t i = 0; i < work.node_count; i++)
+            push_node(worker);
         pushed = true;
     }
 }
@@ -624,11 +605,9 @@ static uint64_t hash_of_view(const struct worker *worker)
 static void read_slowly(struct worker *worker, const struct work *work)
 {
     const float *view = client_parameters(worker->client);
-    struct node run =
-        tree_run(job_leaves_max(&worker->cluster->job), work->members, work->position);
     worker->views += view != worker->view;
     worker->view = view;
-    if (run.leaf_count == 0)
+    if (work->node_count == 0)
         return;
     uint64_t before = hash_of_view(worker);
     compute_for_a_while(worker, work);

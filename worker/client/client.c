@@ -73,9 +73,8 @@ struct client {
     atomic_bool close;
     atomic_bool leave, abandoned;
     atomic_int stop_code;                   /* 0: go on. */
-    struct message_start start;             /* The trainer's, as is all below. */
-    struct frame *sets;                     /* The leaf sets of START, or NULL. */
-    struct leaf_set set;                    /* That of the step under way. */
+    struct trainer trainer;                 /* On the caller's thread, as is all below. */
+    struct outbox said;                     /* By it. */
     const float *view;                      /* [elements] the parameters. */
     const float *scored;                    /* [elements] those to be scored. */
     uint32_t refusals;                      /* Of the given batch; see step_shape.h. */
@@ -92,8 +91,6 @@ struct client {
     bool gradients_shared;
     uint64_t gradients_of; /* In whose memory: server 0's incarnation. */
     bool shares;           /* All servers share memory with this process. */
-    int exit_code;
-    char reason[MESSAGE_TEXT_MAX];
 };
 
 /* --- driving: the lock is held ------------------------------------------------------------- */
@@ -487,7 +484,8 @@ enum status client_open(struct client **client, const struct client_options *opt
     if (c == NULL)
         return error_set(error, STATUS_MEMORY, "out of memory");
     c->options = *options;
-    c->outbox.listener = options->listener;
+    c->outbox.listener = c->said.listener = options->listener;
+    c->trainer.job = options->job;
     c->traffic.log = options->log;
     c->traffic.recorder = options->recorder;
     const struct job *job = options->job;
@@ -534,7 +532,7 @@ void client_close(struct client **client)
         pthread_join(c->thread, NULL);
         send_pending(c);
     }
-    int linger_ms = c->exit_code == EXIT_START_TIMEOUT ? GIVE_UP_MS : LAST_WORDS_MS;
+    int linger_ms = c->trainer.exit_code == EXIT_START_TIMEOUT ? GIVE_UP_MS : LAST_WORDS_MS;
     for (uint32_t i = 0; i < c->options.job->server_count; i++) {
         if (c->servers != NULL)
             c->options.transport->operations->close(&c->servers[i], linger_ms);
@@ -544,12 +542,13 @@ void client_close(struct client **client)
     session_destroy(&c->session);
     outbox_free(&c->outbox);
     outbox_free(&c->for_trainer);
+    outbox_free(&c->said);
     for (uint32_t i = 0; i < c->gradient_count; i++)
         frame_release(c->gradients[i]);
     partition_free(&c->partition);
     driver_lock_free(&c->driver_lock);
     close(c->doorbell);
-    frame_release(c->sets);
+    trainer_free(&c->trainer);
     free(c->parameters);
     free(c->servers);
     free(c->pending);
@@ -571,11 +570,20 @@ const float *client_scored(const struct client *client)
     return client->scored;
 }
 
-/* Pass a message to the session; its own leave at once. */
-static void tell(struct client *client, struct packet *packet)
+const struct trainer *client_trainer(const struct client *client)
 {
+    return &client->trainer;
+}
+
+/* What the trainer has said goes to the session, and the session's messages leave at once. */
+static void pass_on(struct client *client)
+{
+    struct outgoing item;
+    if (client->said.count == 0)
+        return;
     driver_lock_take(&client->driver_lock);
-    session_handle_trainer(client->session, packet, clock_now_us(), &client->outbox);
+    while (outbox_take(&client->said, &item))
+        session_handle_trainer(client->session, &item.packet, clock_now_us(), &client->outbox);
     flush(client);
     driver_lock_give(&client->driver_lock);
 }
@@ -636,12 +644,6 @@ static bool take(struct client *client, struct packet *packet)
     driver_lock_give(&client->driver_lock);
     *packet = item.packet;
     return true;
-}
-
-static void note_end(struct client *client, const struct message *message)
-{
-    client->exit_code = (int)message->stop.exit_code;
-    snprintf(client->reason, sizeof client->reason, "%s", message->stop.reason);
 }
 
 /* Ask servers again whose connection ended before they handed memory over, or that too many
@@ -719,82 +721,41 @@ static bool all_share(struct client *client)
     return false;
 }
 
-static enum status take_work(struct client *client, const struct message *message,
-                             struct work *work)
-{
-    if (message->work.scored > 0) {
-        *work = (struct work){.step = message->work.scored,
-                              .share = message->work.share,
-                              .shares = message->work.shares};
-        return STATUS_OK;
-    }
-    client->gradients_out = 0;
-    *work = (struct work){
-        .begun = client->goes_on && client->early_step == message->work.batch,
-        .enough = message->work.enough,
-        .step = message->work.batch,
-        .started = client->start.step,
-        .members = client->start.members,
-        .position = client->start.position,
-    };
-    if (work->enough)
-        return STATUS_OK;
-    work->shape = step_shape_in(client->options.job, work->step, client->sets, &client->set);
-    work->shape.refusals = client->refusals;
-    return STATUS_OK;
-}
-
-static void take_early(struct client *client, struct work *work)
-{
-    *work = (struct work){
-        .early = client->front,
-        .begun = client->goes_on,
-        .step = client->early_step,
-        .started = client->start.step,
-        .members = client->start.members,
-        .position = client->start.position,
-    };
-    work->shape = step_shape_in(client->options.job, work->step, client->sets, &client->set);
-}
-
 void client_begin_at(struct client *client, uint64_t end)
 {
     client->begins_at = end;
 }
 
-enum status client_next(struct client *client, struct work *work)
+/* The trainer takes the next message; false: there is early work meanwhile. */
+static bool give(struct client *client, enum message_kind *kind)
 {
     struct packet packet;
-    for (;;) {
-        if (!take(client, &packet)) {
-            take_early(client, work);
+    if (!take(client, &packet))
+        return false;
+    *kind = packet.message.kind;
+    trainer_take(&client->trainer, &packet, client->refusals, &client->said);
+    pass_on(client);
+    return true;
+}
+
+enum status client_next(struct client *client, struct work *work)
+{
+    enum message_kind kind = MESSAGE_NONE;
+    while (kind != MESSAGE_WORK && kind != MESSAGE_FINISHED)
+        if (!give(client, &kind)) {
+            *work = trainer_expect(&client->trainer, client->early_step);
+            work->early = client->front;
+            work->begun = client->goes_on;
             return STATUS_OK;
         }
-        switch (packet.message.kind) {
-        case MESSAGE_START:
-            client->start = packet.message.start;
-            frame_release(client->sets);
-            client->sets = packet.payload;
-            break;
-        case MESSAGE_WORK:
-            if (client->options.must_share && !client->shares && !all_share(client))
-                return STATUS_LOST;
-            if (take_work(client, &packet.message, work) != STATUS_OK) {
-                client_fail(client, EXIT_TRAINING_FAILED,
-                            "ps/0 does not tell of which leaves the next step is made");
-                return STATUS_LOST;
-            }
-            if (!work->enough)
-                event(client->options.listener, work->shares > 0 ? EVENT_SCORES : EVENT_GIVEN,
-                      .step = work->step);
-            return STATUS_OK;
-        case MESSAGE_FINISHED:
-            note_end(client, &packet.message);
-            return STATUS_LOST;
-        default:
-            assert(!"a message that trainers do not take");
-        }
-    }
+    if (kind == MESSAGE_FINISHED ||
+        (client->options.must_share && !client->shares && !all_share(client)))
+        return STATUS_LOST;
+    *work = client->trainer.work;
+    work->begun = client->goes_on && client->early_step == work->step && work->node_count > 0;
+    if (work->shares == 0)
+        client->gradients_out = 0;
+    return STATUS_OK;
 }
 
 /* Memory that server 0 sees too, when it owns everything; else a copy is cheaper than gathering. */
@@ -875,34 +836,11 @@ void client_rest(struct client *client, uint64_t due_ns)
         clock_sleep_until(due_ns);
 }
 
-static void note_gradient(const struct client *client, const struct push *push, bool given)
-{
-    event(client->options.listener,
-          push->bad ? EVENT_LEFT_OUT
-          : given   ? EVENT_COMPUTED
-                    : EVENT_STANDS,
-          .step = push->step, .node = push->node, .examples = push->examples,
-          .loss = push->score.loss, .correct = push->score.correct, .us = push->compute_us,
-          .early_us = push->early_us);
-}
-
-static struct message_exchange exchange_of(const struct push *push, bool gradient)
-{
-    return (struct message_exchange){
-        .step = push->step,
-        .gradient = gradient,
-        .skip = push->bad,
-        .node = push->node,
-        .examples = push->examples,
-        .want = push->last,
-    };
-}
-
 /* Servers whose confirmation lets more leave are heard, too. */
 void client_ready(struct client *client, const struct push *push, struct frame *gradient,
                   uint64_t first)
 {
-    struct message_exchange exchange = exchange_of(push, true);
+    struct message_exchange exchange = trainer_exchange(push, true);
     driver_lock_take(&client->driver_lock);
     for (uint32_t i = 0; i < client->options.job->server_count; i++)
         receive(client, i);
@@ -914,72 +852,24 @@ void client_ready(struct client *client, const struct push *push, struct frame *
 
 void client_push(struct client *client, const struct push *push, struct frame *gradient)
 {
-    struct packet packet = {.message.kind = MESSAGE_EXCHANGE, .payload = gradient};
-    struct message_exchange *exchange = &packet.message.exchange;
-    note_gradient(client, push, gradient != NULL);
-    *exchange = exchange_of(push, gradient != NULL);
-    exchange->has_report = gradient != NULL || push->bad;
-    exchange->report = (struct message_report){
-        .step = push->step,
-        .node = push->node,
-        .loss = push->score.loss,
-        .correct = push->score.correct,
-        .examples = push->score.examples,
-        .times.compute_us = push->compute_us,
-        .leaves = push->leaves,
-        .longer = push->longer,
-        .leaf_ns = push->leaf_ns,
-        .bad = push->bad,
-    };
-    if (gradient != NULL)
-        frame_retain(gradient);
-    tell(client, &packet);
+    trainer_push(&client->trainer, push, gradient, &client->said);
+    pass_on(client);
 }
 
-void client_evaluation(struct client *client, const struct work *work, const struct score *score,
-                       double regularisation, uint64_t took_us)
+void client_evaluation(struct client *client, const struct score *score, uint64_t took_us)
 {
-    struct packet packet = {.message.kind = MESSAGE_EVALUATION};
-    packet.message.evaluation = (struct message_evaluation){
-        .step = work->step,
-        .share = work->share,
-        .shares = work->shares,
-        .loss = score->loss,
-        .correct = score->correct,
-        .examples = score->examples,
-        .not_finite = score->not_finite,
-        .regularisation = regularisation,
-        .took_us = took_us,
-    };
-    event(client->options.listener, EVENT_SCORED, .step = work->step, .examples = score->examples,
-          .loss = score->loss, .correct = score->correct, .us = took_us);
-    tell(client, &packet);
-}
-
-static void wait_for_end(struct client *client)
-{
-    struct packet packet = {.message.kind = MESSAGE_NONE};
-    client->begins_at = 0;
-    do {
-        if (take(client, &packet))
-            frame_release(packet.payload);
-    } while (packet.message.kind != MESSAGE_FINISHED);
-    note_end(client, &packet.message);
-}
-
-void client_done(struct client *client)
-{
-    struct packet packet = {.message.kind = MESSAGE_DONE};
-    tell(client, &packet);
+    trainer_scored(&client->trainer, score, client->scored, took_us, &client->said);
+    pass_on(client);
 }
 
 void client_fail(struct client *client, int exit_code, const char *reason)
 {
-    struct packet packet = {.message.kind = MESSAGE_STOP};
-    packet.message.stop.exit_code = (uint32_t)exit_code;
-    snprintf(packet.message.stop.reason, MESSAGE_TEXT_MAX, "%s", reason);
-    tell(client, &packet);
-    wait_for_end(client);
+    enum message_kind kind = MESSAGE_NONE;
+    trainer_fail(&client->trainer, exit_code, reason, &client->said);
+    pass_on(client);
+    client->begins_at = 0;
+    while (kind != MESSAGE_FINISHED)
+        give(client, &kind);
 }
 
 void client_request_stop(struct client *client, int exit_code)
@@ -1002,10 +892,10 @@ void client_request_leave(struct client *client)
 
 int client_exit_code(const struct client *client)
 {
-    return client->exit_code;
+    return client->trainer.exit_code;
 }
 
 const char *client_exit_reason(const struct client *client)
 {
-    return client->reason;
+    return client->trainer.reason;
 }

@@ -3,15 +3,13 @@
  *
  *     client_open(&client, &options, &error);
  *     while (client_next(client, &work) == STATUS_OK) {
- *         if (work.shares > 0) {
- *             score from client_scored(client) ...
- *             client_evaluation(client, &work, &score, 0, took_us);
- *         } else if (work.enough) {
- *             client_done(client);                        and wait: there may be more, after all
- *         } else if (work.early > 0) {
+ *         if (work.early > 0) {
  *             begin with the parameters that are here ...      only if client_begin_at asked
+ *         } else if (work.shares > 0) {
+ *             score from client_scored(client) ...
+ *             client_evaluation(client, &score, took_us);
  *         } else {
- *             compute from client_parameters(client) ...
+ *             compute each of work.nodes from client_parameters(client) ...
  *             client_push(client, &push, gradient);       the last push of a step asks for values
  *         }
  *     }
@@ -39,14 +37,9 @@
 #include <stdint.h>
 
 #include "common/base/deadlines.h"
-#include "common/base/frame.h"
-#include "common/base/status.h"
-#include "common/job/job.h"
-#include "common/job/tree.h"
 #include "common/process/notify.h"
-#include "common/steps/step_shape.h"
 #include "common/transport/traffic.h"
-#include "worker/model/model.h"
+#include "worker/client/trainer.h"
 
 struct client;
 
@@ -68,37 +61,6 @@ struct client_options {
     /* Called on another thread when the job has ended and the caller still computes after a
      * while: it is stuck, and only ending the process is left. NULL: wait for it. */
     void (*stuck)(int exit_code, const char *reason);
-};
-
-/* What to compute next. */
-struct work {
-    /* Above 0: parameters before this element are here, and stay until the next client_next; the
-     * rest of the step will come. shape, step, members and position are then the likely ones:
-     * another message may come first. */
-    uint64_t early;
-    bool begun;                 /* The values are those of the early work just before this. */
-    bool enough;                /* Training is over: say done. */
-    uint64_t step;              /* Step (sync) or batch (async); with `enough` the last version. */
-    uint64_t started;           /* Step at which the job, or this assignment, began. */
-    uint32_t members, position; /* Sync: leaves are dealt among the members. */
-    struct step_shape shape;    /* Of the step or batch, without `enough`. */
-    /* With shares, none of the above: score this one of so many shares of the test set, on the
-     * model after `step` batches. */
-    uint32_t share, shares;
-};
-
-struct push {
-    uint64_t step;
-    struct node node;
-    uint32_t examples;
-    bool last; /* Of this step: asks for parameters. */
-    bool bad;  /* Async: the gradient is not finite, and NULL. The batch is skipped and counted. */
-    uint64_t compute_us, early_us; /* early_us: the part of compute_us before the step was given. */
-    /* Under controlled time: leaves computed, and those that took longer than given; see
-     * throttle.h. */
-    uint32_t leaves, longer;
-    uint64_t leaf_ns;   /* What one of its leaves took; see node_gradient_sample. */
-    struct score score; /* Counted once, with the node. */
 };
 
 enum status client_open(struct client **client, const struct client_options *options,
@@ -134,18 +96,15 @@ void client_rest(struct client *client, uint64_t due_ns);
 void client_ready(struct client *client, const struct push *push, struct frame *gradient,
                   uint64_t first);
 
-/* Push a node computed from the parameters; gradient came from client_gradient. NULL for a
- * worker without leaves in this step, which only asks for parameters, and for a bad one. */
+/* What it works on; see trainer_next and trainer_may_push. */
+const struct trainer *client_trainer(const struct client *client);
+
+/* Push a node computed from the parameters; gradient came from client_gradient, and is NULL for a
+ * bad one. */
 void client_push(struct client *client, const struct push *push, struct frame *gradient);
 
-/* Report the score of the share that the work asked for. regularisation: l2_loss of the model,
- * with share 0 where the job has it; else 0. */
-void client_evaluation(struct client *client, const struct work *work, const struct score *score,
-                       double regularisation, uint64_t took_us);
-
-/* Training is over for this worker, as far as is known; client_next waits until the job has
- * ended. */
-void client_done(struct client *client);
+/* Report the score of the share that the work asked for. */
+void client_evaluation(struct client *client, const struct score *score, uint64_t took_us);
 
 /* This worker cannot go on. Waits for the end, which is at once. */
 void client_fail(struct client *client, int exit_code, const char *reason);

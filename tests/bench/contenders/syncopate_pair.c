@@ -175,7 +175,7 @@ static void make_gradient(struct worker *worker)
 static void push(const struct pair *pair, struct worker *worker)
 {
     struct push push = {.step = worker->work.step,
-                        .node = {pair->job.mode == MODE_SYNC ? worker->work.position : 0, 1},
+                        .node = worker->work.nodes[0],
                         .examples = 1,
                         .last = true,
                         .score = {.examples = 1}};

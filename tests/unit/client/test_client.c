@@ -156,7 +156,6 @@ TEST(it_goes_from_step_to_step_and_ends_when_the_job_does, MODE_SYNC)
     }
     struct work work = next(f);
     ck_assert(work.enough);
-    client_done(f->client);
     check_end(f, EXIT_DONE);
     ck_assert_uint_eq(scripted_server_count(&f->server, MESSAGE_REPORT), 0);
 }
@@ -178,7 +177,7 @@ static struct work next_early(struct fixture *f)
     client_begin_at(f->client, 17);
     struct work work = next(f);
     ck_assert_uint_eq(work.early, f->server.partition.chunks[2].first);
-    ck_assert(work.step == 1 && work.shape.step == 1 && work.members == 1 && !work.begun);
+    ck_assert(work.step == 1 && work.shape.step == 1 && work.node_count == 1 && !work.begun);
     ck_assert_float_eq(client_parameters(f->client)[work.early - 1], 2);
     return work;
 }
@@ -216,7 +215,6 @@ TEST(after_done_there_may_be_more, MODE_SYNC)
     f->server.version = 6;
     scripted_server_unlock(&f->server);
     ck_assert(next(f).enough);
-    client_done(f->client);
     await(f, MESSAGE_DONE, 1);
     scripted_server_lock(&f->server);
     f->server.generation = 2;
@@ -232,7 +230,6 @@ TEST(after_done_there_may_be_more, MODE_SYNC)
     f->server.finishes = true;
     scripted_server_unlock(&f->server);
     ck_assert(next(f).enough);
-    client_done(f->client);
     check_end(f, EXIT_DONE);
 }
 

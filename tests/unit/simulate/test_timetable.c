@@ -66,10 +66,10 @@ static uint64_t timed_node(struct described *d, uint32_t worker, uint64_t step, 
 {
     struct timing timing = timetable_timing(&d->timetable);
     struct simulated_process process = {.index = worker, .slow = 1};
-    process.worker.step = step;
-    process.worker.shape = step_shape_of(&JOB, step, NULL);
-    process.worker.nodes[place] = node;
-    process.worker.node_next = place;
+    struct trainer *trainer = &process.worker.trainer;
+    trainer->work = (struct work){.step = step, .shape = step_shape_of(&JOB, step, NULL)};
+    trainer->work.nodes[place] = node;
+    trainer->node_next = place;
     return timing.compute_ns(timing.context, NULL, &process);
 }
 
@@ -124,7 +124,7 @@ TEST_PLAIN(scores_messages_and_gradients_cost_what_the_cluster_says)
     ck_assert_uint_eq(timing.handling_ns(timing.context, &server, LABOUR_APPLY, 1000), 3000);
     /* Examples 33 to 65: 33 of them, whoever is slow. */
     d.cluster.score_example_ns = 70000;
-    worker.worker.score = (struct message_work){.scored = 5, .share = 1, .shares = 3};
+    worker.worker.trainer.work = (struct work){.step = 5, .share = 1, .shares = 3};
     ck_assert_uint_eq(timing.compute_ns(timing.context, NULL, &worker), 2310000);
     worker.slow = 2;
     ck_assert_uint_eq(timing.compute_ns(timing.context, NULL, &worker), 4620000);
@@ -342,7 +342,8 @@ static uint64_t note_attempt(void *context, struct random_sequence *random,
                              const struct simulated_process *process)
 {
     struct attempts *a = context;
-    const struct step_shape *shape = &process->worker.shape, *last = &a->last[process->index].shape;
+    const struct step_shape *shape = &process->worker.trainer.work.shape,
+                            *last = &a->last[process->index].shape;
     uint64_t ns = a->timing.compute_ns(a->timing.context, random, process);
     if (shape->refusals > 0) {
         ck_assert_uint_eq(shape->step, last->step);

@@ -1,9 +1,9 @@
-/* test_trainer.c - the trainer at the other end of a client that a scripted server leads
+/* test_training.c - the trainer at the other end of a client that a scripted server leads
  * (scripted_server.h). */
 /* promises: compute */
 /* test: tsan */
 
-#include "worker/trainer.h"
+#include "worker/training.h"
 
 #include <math.h>
 #include <pthread.h>
@@ -24,7 +24,7 @@ struct fixture {
     struct node_gradient gradient;
     struct scripted_server server;
     struct client *client;
-    struct trainer trainer;
+    struct training training;
 };
 
 static void make_job(struct fixture *f, enum mode mode, uint64_t steps)
@@ -65,10 +65,9 @@ static void open_fixture(struct fixture *f, enum mode mode, uint64_t steps)
         .job = &f->job,
         .deadlines = {.start = 60, .silence = 60, .recovery = 60, .progress = 60}};
     ck_assert(client_open(&f->client, &of, &error) == STATUS_OK);
-    f->trainer = (struct trainer){.client = f->client,
-                                  .job = &f->job,
-                                  .gradient = &f->gradient,
-                                  .throttle = {.time = {.slow = 1}, .job = &f->job}};
+    f->training = (struct training){.job = &f->job,
+                                    .gradient = &f->gradient,
+                                    .throttle = {.time = {.slow = 1}, .job = &f->job}};
 }
 
 static void close_fixture(struct fixture *f)
@@ -99,7 +98,7 @@ TEST_PLAIN(it_trains_to_the_end_and_scores_every_epoch)
         struct fixture f;
         open_fixture(&f, mode ? MODE_SYNC : MODE_ASYNC, 7);
         f.server.scores = true;
-        trainer_run(&f.trainer);
+        training_run(&f.training, f.client);
         ck_assert_int_eq(client_exit_code(f.client), EXIT_DONE);
         ck_assert_uint_eq(scripted_server_count(&f.server, MESSAGE_EVALUATION), 3);
         for (unsigned i = 0; i < 3; i++) {
@@ -125,7 +124,7 @@ TEST(in_async_mode_a_gradient_that_is_not_finite_is_skipped_and_counted, MODE_AS
     scripted_server_lock(&f->server);
     f->server.value = NAN;
     scripted_server_unlock(&f->server);
-    trainer_run(&f->trainer);
+    training_run(&f->training, f->client);
     ck_assert_int_eq(client_exit_code(f->client), EXIT_DONE);
     for (unsigned i = 1; i <= 2; i++) {
         const struct message_exchange *exchange = &heard(f, MESSAGE_EXCHANGE, i)->exchange;
@@ -141,7 +140,7 @@ TEST(in_sync_mode_it_is_the_end, MODE_SYNC, 2)
     scripted_server_lock(&f->server);
     f->server.value = NAN;
     scripted_server_unlock(&f->server);
-    trainer_run(&f->trainer);
+    training_run(&f->training, f->client);
     ck_assert_int_eq(client_exit_code(f->client), EXIT_TRAINING_FAILED);
     ck_assert_ptr_nonnull(strstr(client_exit_reason(f->client), "step 0, leaf 0"));
     ck_assert_uint_eq(scripted_server_count(&f->server, MESSAGE_STOP), 1);
@@ -154,7 +153,7 @@ TEST(a_member_without_leaves_only_asks, MODE_SYNC, 2)
     while (tree_run(6, 9, f->server.start.position).leaf_count > 0)
         f->server.start.position++;
     scripted_server_unlock(&f->server);
-    trainer_run(&f->trainer);
+    training_run(&f->training, f->client);
     ck_assert_int_eq(client_exit_code(f->client), EXIT_DONE);
     const struct message_exchange *exchange = &heard(f, MESSAGE_EXCHANGE, 1)->exchange;
     ck_assert(exchange->want && !exchange->gradient && !exchange->has_report);
@@ -165,9 +164,9 @@ TEST(a_member_without_leaves_only_asks, MODE_SYNC, 2)
 /* Of 22, 22 and 6 examples, whose last leaves have 2 of 4. */
 TEST(controlled_time_is_waited_for_and_counted_as_computing, MODE_SYNC, 3)
 {
-    ck_assert(compute_time_read("constant:20ms", &f->trainer.throttle.time, NULL) == STATUS_OK);
+    ck_assert(compute_time_read("constant:20ms", &f->training.throttle.time, NULL) == STATUS_OK);
     uint64_t began_us = clock_now_us(), computed_us = 0;
-    trainer_run(&f->trainer);
+    training_run(&f->training, f->client);
     ck_assert_int_eq(client_exit_code(f->client), EXIT_DONE);
     ck_assert_uint_ge(clock_now_us() - began_us, 50 * 20000 / 4);
     uint32_t leaves = 0;
@@ -194,12 +193,12 @@ static void *leave_soon(void *client)
 TEST(whoever_waits_for_a_time_hears_and_says_what_there_is, MODE_SYNC, 3)
 {
     pthread_t thread;
-    ck_assert(compute_time_read("constant:3600s", &f->trainer.throttle.time, NULL) == STATUS_OK);
+    ck_assert(compute_time_read("constant:3600s", &f->training.throttle.time, NULL) == STATUS_OK);
     scripted_server_lock(&f->server);
     f->server.finishes = true;
     scripted_server_unlock(&f->server);
     ck_assert(pthread_create(&thread, NULL, leave_soon, f->client) == 0);
-    trainer_run(&f->trainer);
+    training_run(&f->training, f->client);
     pthread_join(thread, NULL);
     ck_assert_int_eq(client_exit_code(f->client), EXIT_TERMINATED);
     ck_assert_uint_eq(scripted_server_count(&f->server, MESSAGE_LEAVE), 1);
@@ -214,5 +213,5 @@ static void add(TCase *t)
 
 int main(void)
 {
-    return suite_run("trainer", add);
+    return suite_run("training", add);
 }
