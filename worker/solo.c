@@ -44,8 +44,10 @@ struct state {
     const struct job *job;
     struct slots slots;
     uint64_t elements, step, run_id;
-    uint64_t *offsets;                    /* [variable_count] where each variable starts. */
-    float *gradient;                      /* [elements] */
+    uint64_t *offsets; /* [variable_count] where each variable starts. */
+    struct trainer trainer;
+    struct outbox said;                   /* By it. */
+    struct frame *gradient;               /* [elements] */
     float *arrays[CHECKPOINT_ARRAYS_MAX]; /* [1 + slot_count][elements]: values, then slots. */
     struct run_directory directory;
     struct board board;
@@ -139,13 +141,13 @@ static enum status restore(struct state *s, enum run_opening opening, struct err
 
 /* --- one update ---------------------------------------------------------------------------- */
 
-/* Until the gradient may count; a request to stop ends it. */
-static void rest(struct solo *solo)
+/* A request to stop ends it. */
+static void rest(void *context, uint64_t due_ns)
 {
+    struct solo *solo = context;
     uint64_t now_ns;
-    while ((now_ns = clock_now_ns()) < solo->throttle.due_ns &&
-           atomic_load(&solo->stop_code) == 0) {
-        uint64_t left_ns = solo->throttle.due_ns - now_ns;
+    while ((now_ns = clock_now_ns()) < due_ns && atomic_load(&solo->stop_code) == 0) {
+        uint64_t left_ns = due_ns - now_ns;
         nanosleep(&(struct timespec){.tv_nsec = (long)(left_ns < LOOK_NS ? left_ns : LOOK_NS)},
                   NULL);
     }
@@ -157,7 +159,7 @@ static void count_squares(struct state *s, float scale)
 {
     const struct kernels_compensation what = {
         .count = s->elements,
-        .sum = s->gradient,
+        .sum = s->gradient->data,
         .scale = scale,
         .mean_square = s->arrays[s->slots.count],
     };
@@ -201,56 +203,55 @@ static void take_gradient(struct state *s, uint32_t examples)
     struct pending *held = &s->held;
     count_squares(s, update_scale(s->job, examples, 1));
     if (!job_accumulates(s->job)) {
-        apply_sum(s, s->step - 1, s->gradient, examples, 1);
+        apply_sum(s, s->step - 1, s->gradient->data, examples, 1);
         return;
     }
     if (held->members++ == 0)
-        memcpy(held->sum, s->gradient, s->elements * sizeof(float));
+        memcpy(held->sum, s->gradient->data, s->elements * sizeof(float));
     else
-        kernels_add(held->sum, s->gradient, s->elements);
+        kernels_add(held->sum, s->gradient->data, s->elements);
     held->examples += examples;
     if (held->members == s->job->accumulate || job_closes_at(s->job, s->step))
         close_group(s);
 }
 
-static void note_leaf(struct worker_summary *worker, uint64_t leaf_ns)
+static void note_report(struct worker_summary *worker, const struct message_report *report)
 {
-    if (leaf_ns > 0)
-        leaf_times_add(&worker->leaf_times, leaf_ns);
+    worker->batches++;
+    worker->examples += report->examples;
+    worker->compute_seconds += 1e-6 * (double)report->times.compute_us;
+    worker->controlled_leaves += report->leaves;
+    worker->longer_leaves += report->longer;
+    if (report->leaf_ns > 0)
+        leaf_times_add(&worker->leaf_times, report->leaf_ns);
 }
 
+/* The trainer gets the step as work, and pushes the gradient of all its leaves. */
 static enum status update(struct state *s, struct error *error)
 {
-    struct score score = {0};
-    const struct step_shape shape = step_shape_of(s->job, s->step, NULL);
-    struct batch_range batch = shape.batch;
-    struct node root = tree_root(batch.leaves);
-    struct throttle *throttle = &s->solo->throttle;
-    double began = clock_now_seconds();
-    event(s->solo->listener, EVENT_GIVEN, .step = s->step);
-    throttle_begin(throttle, clock_now_ns());
-    enum status status = node_gradient_compute(s->solo->gradient, s->arrays[0], &shape, root,
-                                               s->gradient, &score, error);
+    struct packet given = {.message = {.kind = MESSAGE_WORK, .work.batch = s->step}};
+    struct training *training = &s->solo->training;
+    const struct trainer_work *work = &s->trainer.work;
+    struct outgoing said;
+    trainer_take(&s->trainer, &given, 0, &s->said);
+    throttle_begin(&training->throttle, clock_now_ns());
+    struct push push = trainer_next(&s->trainer);
+    enum status status =
+        training_node(training, work, s->arrays[0], &push, s->gradient->data, NULL, error);
     if (status != STATUS_OK)
         return status;
-    throttle_node(throttle, &shape, root, s->solo->gradient->leaf_ns, clock_now_ns());
-    rest(s->solo);
-    s->worker.controlled_leaves += throttle->leaves;
-    s->worker.longer_leaves += throttle->longer;
-    note_leaf(&s->worker, node_gradient_sample(s->solo->gradient, &shape, root));
-    s->worker.compute_seconds += clock_now_seconds() - began;
-    event(s->solo->listener, EVENT_COMPUTED, .step = s->step, .node = root,
-          .examples = score.examples, .loss = score.loss, .correct = score.correct,
-          .us = (uint64_t)(1e6 * (clock_now_seconds() - began)));
+    trainer_push(&s->trainer, &push, s->gradient, &s->said);
+    outbox_take(&s->said, &said);
+    frame_release(said.packet.payload);
     s->step++;
-    take_gradient(s, batch.examples);
-    s->worker.batches++;
-    s->worker.examples += batch.examples;
-    struct tally tally = {score.loss, score.correct, score.examples, 1};
+    take_gradient(s, push.examples);
+    const struct message_report *report = &said.packet.message.exchange.report;
+    const struct tally tally = {report->loss, report->correct, report->examples, 1};
+    note_report(&s->worker, report);
     tally_add(&s->window, &tally);
-    if (batch.first == 0)
+    if (work->shape.batch.first == 0)
         s->epoch = (struct tally){0};
-    s->epoch_number = batch.epoch + 1;
+    s->epoch_number = work->shape.batch.epoch + 1;
     tally_add(&s->epoch, &tally);
     s->has_whole = windows_count(&s->windows, s->step - 1, &tally, &s->whole);
     return STATUS_OK;
@@ -342,7 +343,7 @@ static enum status evaluate(struct state *s, struct error *error)
     uint64_t began_us = clock_now_us();
     run_phases_enter(&s->summary.phases, RUN_PHASE_EVALUATION, began_us);
     enum status status =
-        node_gradient_evaluate(s->solo->gradient, s->arrays[0], 1, 0, &score, error);
+        node_gradient_evaluate(s->solo->training.gradient, s->arrays[0], 1, 0, &score, error);
     uint64_t now_us = clock_now_us();
     run_phases_train(&s->summary.phases, now_us);
     if (status != STATUS_OK)
@@ -539,7 +540,7 @@ static int exit_code_of(enum status status)
 
 static enum status make_arrays(struct state *s, struct error *error)
 {
-    bool made = (s->gradient = aligned_alloc(64, s->elements * sizeof(float))) != NULL;
+    bool made = (s->gradient = frame_create(s->elements * sizeof(float))) != NULL;
     for (uint32_t i = 0; i <= s->slots.count; i++)
         made = (s->arrays[i] = aligned_alloc(64, s->elements * sizeof(float))) != NULL && made;
     if (job_accumulates(s->job))
@@ -583,11 +584,15 @@ int solo_run(struct solo *solo, struct error *error)
     enum run_opening opening = RUN_BEGINS;
     int exit_code;
     struct state s = {.solo = solo,
-                      .job = solo->job,
-                      .slots = job_slots(solo->job),
+                      .job = solo->training.job,
+                      .slots = job_slots(solo->training.job),
+                      .trainer = {.job = solo->training.job, .start.members = 1},
+                      .said.listener = solo->listener,
                       .run_id = hash_random_u64(),
                       .last_snapshot = UINT64_MAX};
-    s.elements = solo->gradient->source->elements;
+    s.elements = solo->training.gradient->source->elements;
+    solo->training.rest = rest;
+    solo->training.context = solo;
     run_summary_begin(&s.summary);
     run_phases_begin(&s.summary.phases, RUN_PHASE_OPENING, solo->began_us);
 
@@ -634,7 +639,8 @@ int solo_run(struct solo *solo, struct error *error)
     }
     board_close(&s.board);
     run_chronicle_close(&s.chronicle);
-    free(s.gradient);
+    frame_release(s.gradient);
+    outbox_free(&s.said);
     free(s.held.sum);
     free(s.offsets);
     windows_free(&s.windows);

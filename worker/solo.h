@@ -17,19 +17,16 @@
 #include "common/events/event.h"
 #include "common/process/notify.h"
 #include "common/tensorboard/board_place.h"
-#include "worker/node_gradient.h"
-#include "worker/throttle.h"
+#include "worker/training.h"
 
 #define SOLO_ENOUGH (-1)
 
 struct solo {
-    const struct job *job; /* server_count 0. */
-    struct node_gradient *gradient;
+    struct training training; /* Of a job with server_count 0; without rest. */
     const char *out, *restore;
     const float *initial;            /* Of the workload. */
     uint32_t keep;                   /* Checkpoints (checkpoint.h); 0: as the run began with. */
     struct board_place board;        /* Where TensorBoard's event files go, if anywhere. */
-    struct throttle throttle;        /* The time that gradients have to take. */
     const struct listener *listener; /* Of events; NULL: none. */
     struct notify *notify;           /* A service manager's; NULL: none. */
     uint64_t began_us;               /* The begin of this process, by clock_now_us. */

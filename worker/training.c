@@ -5,7 +5,7 @@
 #include "common/base/clock.h"
 #include "common/process/log.h"
 
-enum status training_node(struct training *training, const struct work *work,
+enum status training_node(struct training *training, const struct trainer_work *work,
                           const float *parameters, struct push *push, float *gradient,
                           const struct ready *ready, struct error *error)
 {
@@ -35,7 +35,7 @@ static bool fail(struct client *client, enum status status, const struct error *
 }
 
 /* False when this worker cannot go on. */
-static bool evaluate(struct training *t, struct client *client, const struct work *work)
+static bool evaluate(struct training *t, struct client *client, const struct trainer_work *work)
 {
     struct score score = {0};
     struct error error;
@@ -77,7 +77,7 @@ static bool may_begin_early(const struct training *t)
 }
 
 /* Compute and push one node; false when this worker cannot go on. */
-static bool train_node(struct training *t, struct client *client, const struct work *work)
+static bool train_node(struct training *t, struct client *client, const struct trainer_work *work)
 {
     struct error error;
     struct push push = trainer_next(client_trainer(client));
@@ -99,7 +99,7 @@ static bool train_node(struct training *t, struct client *client, const struct w
 }
 
 /* With the step's first leaf, as far as its parameters are here. */
-static void begin_early(struct training *t, struct client *client, const struct work *work)
+static void begin_early(struct training *t, struct client *client, const struct trainer_work *work)
 {
     if (work->node_count == 0)
         return;
@@ -109,7 +109,7 @@ static void begin_early(struct training *t, struct client *client, const struct 
                     node_gradient_go_on(t->gradient, client_parameters(client), work->early));
 }
 
-static bool train_step(struct training *t, struct client *client, const struct work *work)
+static bool train_step(struct training *t, struct client *client, const struct trainer_work *work)
 {
     if (!work->begun)
         node_gradient_forget(t->gradient);
@@ -123,7 +123,7 @@ static bool train_step(struct training *t, struct client *client, const struct w
 }
 
 /* False when this worker cannot go on. */
-static bool do_work(struct training *t, struct client *client, const struct work *work)
+static bool do_work(struct training *t, struct client *client, const struct trainer_work *work)
 {
     if (work->early > 0)
         begin_early(t, client, work);
@@ -141,7 +141,7 @@ static void rest(void *client, uint64_t due_ns)
 
 void training_run(struct training *training, struct client *client)
 {
-    struct work work;
+    struct trainer_work work;
     training->rest = rest;
     training->context = client;
     while (client_next(client, &work) == STATUS_OK && do_work(training, client, &work)) {

@@ -22,7 +22,7 @@ struct training {
 
 /* The next node of this work; the first of it follows on throttle_begin. Fills in the results.
  * parameters, gradient: [elements] the whole space. ready may be NULL, see node_gradient.h. */
-enum status training_node(struct training *training, const struct work *work,
+enum status training_node(struct training *training, const struct trainer_work *work,
                           const float *parameters, struct push *push, float *gradient,
                           const struct ready *ready, struct error *error);
 

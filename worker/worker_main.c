@@ -124,18 +124,29 @@ static enum status open_records(struct records *records, const struct options *o
     return status;
 }
 
+static struct training training_of(struct workload *workload, const struct options *options,
+                                   uint32_t worker)
+{
+    return (struct training){
+        .job = &workload->job,
+        .gradient = &workload->gradient,
+        .throttle = {.time = workload_compute_time(workload, options, worker),
+                     .job = &workload->job,
+                     .worker = worker},
+        .overlap = options->overlap,
+    };
+}
+
 static int train_alone(struct workload *workload, const struct options *options, uint64_t began_us,
                        struct records *records, struct error *error)
 {
     struct signals signals;
     struct solo solo = {
-        .job = &workload->job,
-        .gradient = &workload->gradient,
+        .training = training_of(workload, options, 0),
         .out = options->out,
         .restore = options->restore,
         .initial = workload->initial,
         .keep = options_keep(options),
-        .throttle = {.time = workload_compute_time(workload, options, 0), .job = &workload->job},
         .has_parent = options->parent_stdin,
         .listener = &records->listener,
         .notify = &records->notify,
@@ -193,14 +204,7 @@ static int train_as_asked(struct client *client, struct workload *workload,
         error_set(error, STATUS_MEMORY, "cannot start a thread");
         return EXIT_TRAINING_FAILED;
     }
-    struct training training = {
-        .job = &workload->job,
-        .gradient = &workload->gradient,
-        .throttle = {.time = workload_compute_time(workload, options, options->task_index),
-                     .job = &workload->job,
-                     .worker = options->task_index},
-        .overlap = options->overlap,
-    };
+    struct training training = training_of(workload, options, options->task_index);
     training_run(&training, client);
     signals_stop(&signals);
     error_set(error, STATUS_OK, "%s", client_exit_reason(client));

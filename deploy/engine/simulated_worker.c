@@ -77,7 +77,7 @@ static const struct observer *observer_of(const struct simulated_worker *w)
 
 static struct message_work share_of(const struct simulated_worker *w)
 {
-    const struct work *work = &w->trainer.work;
+    const struct trainer_work *work = &w->trainer.work;
     return (struct message_work){
         .scored = work->step, .share = work->share, .shares = work->shares};
 }
@@ -174,7 +174,7 @@ static void note_given(struct simulated_worker *w, const struct message *message
 /* and afterwards. */
 static void note_taken(struct simulated_worker *w, const struct message *message)
 {
-    const struct work *work = &w->trainer.work;
+    const struct trainer_work *work = &w->trainer.work;
     if (message->kind != MESSAGE_WORK)
         return;
     if (work->shares > 0) {

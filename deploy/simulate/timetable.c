@@ -32,7 +32,7 @@ static uint64_t queue_ns(void *context, struct random_sequence *random,
     return TIMETABLE_QUEUE_NS;
 }
 
-static uint64_t score_ns(const struct timetable *t, const struct work *share)
+static uint64_t score_ns(const struct timetable *t, const struct trainer_work *share)
 {
     return job_test_share(t->options.job, share->shares, share->share).count *
            t->options.cluster->score_example_ns;
@@ -52,7 +52,7 @@ static uint64_t compute_ns(void *context, struct random_sequence *random,
 {
     const struct timetable *t = context;
     const struct trainer *trainer = &process->worker.trainer;
-    const struct work *work = &trainer->work;
+    const struct trainer_work *work = &trainer->work;
     (void)random;
     assert(process->index < t->options.layout->workers);
     const struct compute_time *time = &t->times[process->index];

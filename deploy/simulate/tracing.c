@@ -55,7 +55,7 @@ static void note_applied(struct span *span, const struct outgoing *item, uint32_
 /* Its finished work is still the current item. */
 static void note_computed(struct span *span, const struct trainer *trainer)
 {
-    const struct work *work = &trainer->work;
+    const struct trainer_work *work = &trainer->work;
     bool scores = work->shares > 0;
     span->lane = LANE_TRAINER;
     span->kind = scores ? SPAN_SCORE : SPAN_COMPUTE;

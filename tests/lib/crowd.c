@@ -80,7 +80,7 @@ static struct frame *make_gradient(struct member *member, float value)
     return gradient;
 }
 
-static void push_step(struct member *member, const struct work *work)
+static void push_step(struct member *member, const struct trainer_work *work)
 {
     for (uint32_t i = 0; i < work->node_count; i++) {
         struct push push = trainer_next(client_trainer(member->client));
@@ -97,7 +97,7 @@ static void rest(uint32_t us)
 }
 
 /* Of the test set it had everything right. */
-static void score(struct member *member, const struct work *todo)
+static void score(struct member *member, const struct trainer_work *todo)
 {
     uint64_t tests = member->crowd->job->test_examples;
     uint64_t first = todo->share * tests / todo->shares;
@@ -110,7 +110,7 @@ static void *work(void *argument)
 {
     struct member *member = argument;
     struct crowd_worker *worker = &member->crowd->workers[member->index];
-    struct work todo;
+    struct trainer_work todo;
     bool pushed = false; /* And not yet answered. */
     while (client_next(member->client, &todo) == STATUS_OK) {
         if (todo.shares > 0) {

@@ -46,8 +46,8 @@ static uint64_t step_of(const char *variable, uint32_t index)
     return step;
 }
 
-static void compute(const struct counting_worker *w, const struct work *work, uint32_t examples,
-                    float *gradient)
+static void compute(const struct counting_worker *w, const struct trainer_work *work,
+                    uint32_t examples, float *gradient)
 {
     for (uint64_t i = 0; i < w->elements; i++)
         gradient[i] = (float)((int)examples * counting_value(work->step, i));
@@ -59,7 +59,7 @@ static void compute(const struct counting_worker *w, const struct work *work, ui
         pause();
 }
 
-static bool push_node(struct counting_worker *w, const struct work *work)
+static bool push_node(struct counting_worker *w, const struct trainer_work *work)
 {
     struct push push = trainer_next(client_trainer(w->client));
     if (work->step >= w->bad_from) { /* In async mode it is not known which batches one has. */
@@ -84,7 +84,7 @@ static bool push_node(struct counting_worker *w, const struct work *work)
     return true;
 }
 
-static bool do_work(struct counting_worker *w, const struct work *work)
+static bool do_work(struct counting_worker *w, const struct trainer_work *work)
 {
     if (work->node_count > 0 &&
         work->step == w->astray_at) /* Ours, whatever the library promises not to do with it. */
@@ -97,7 +97,7 @@ static bool do_work(struct counting_worker *w, const struct work *work)
 
 static void train(struct counting_worker *w)
 {
-    struct work work;
+    struct trainer_work work;
     while (client_next(w->client, &work) == STATUS_OK && do_work(w, &work)) {
     }
 }

@@ -48,7 +48,7 @@ struct script {
     void (*leaf)(const struct cluster *cluster, uint64_t step, uint32_t leaf, uint32_t examples,
                  const float *parameters, float *space);
     /* Between pulling the parameters of a step and pushing its gradient; may be NULL. */
-    void (*compute)(struct worker *worker, const struct work *work);
+    void (*compute)(struct worker *worker, const struct trainer_work *work);
 };
 
 struct server_thread {
@@ -267,7 +267,7 @@ static void nap(uint32_t microseconds)
 }
 
 /* Score this worker's share of the test set: all of it right. */
-static void score(struct worker *worker, const struct work *work)
+static void score(struct worker *worker, const struct trainer_work *work)
 {
     uint64_t tests = worker->cluster->job.test_examples;
     uint64_t first = work->share * tests / work->shares;
@@ -279,7 +279,7 @@ static void score(struct worker *worker, const struct work *work)
 static void train(struct worker *worker)
 {
     struct cluster *cluster = worker->cluster;
-    struct work work;
+    struct trainer_work work;
     bool pushed = false;
     while (client_next(worker->client, &work) == STATUS_OK) {
         if (work.shares > 0) {
@@ -560,7 +560,7 @@ static void check_done(const struct cluster *cluster)
 /* --- sync ---------------------------------------------------------------------------------- */
 
 /* A little time that depends on worker and step, so that the order of arrival changes. */
-static void compute_for_a_while(struct worker *worker, const struct work *work)
+static void compute_for_a_while(struct worker *worker, const struct trainer_work *work)
 {
     uint32_t block[4];
     random_block(17, RANDOM_STREAM_PROBE, worker->index, work->step, block);
@@ -602,7 +602,7 @@ static uint64_t hash_of_view(const struct worker *worker)
 /* Where memory is shared the parameters lie where the server writes later versions, too: they must
  * be the same when the last gradient of the step is computed as when the first one is begun. But
  * for who never has a leaf, and so reads nothing. */
-static void read_slowly(struct worker *worker, const struct work *work)
+static void read_slowly(struct worker *worker, const struct trainer_work *work)
 {
     const float *view = client_parameters(worker->client);
     worker->views += view != worker->view;
@@ -716,7 +716,7 @@ static void async_with_one_worker_equals_the_serial_reference(enum way way)
 
 /* Every gradient is uniform and positive: chunks must be pulled uniform (never torn), fall from
  * pull to pull (versions rise), and hold what this worker has pushed before. */
-static void watch_parameters(struct worker *worker, const struct work *work)
+static void watch_parameters(struct worker *worker, const struct trainer_work *work)
 {
     const struct partition *partition = &worker->cluster->partition;
     const float *values = client_parameters(worker->client);
@@ -752,7 +752,7 @@ static void async_chunks_are_whole_and_never_go_back(enum way way, bool locking)
 
 /* Worker 0 takes its first batch and then computes until the others have done all the rest: they
  * are not kept waiting, and its gradient is as stale as they were busy. */
-static void worker_0_stops_calling(struct worker *worker, const struct work *work)
+static void worker_0_stops_calling(struct worker *worker, const struct trainer_work *work)
 {
     struct cluster *cluster = worker->cluster;
     double deadline = clock_now_seconds() + DEADLINE_SECONDS;
@@ -792,7 +792,7 @@ static void async_is_not_slowed_by_a_worker_that_stops_calling(enum way way)
 
 /* At the fourth push of worker 0 somebody asks for a stop. Where the others do not wait for it they are not to have
  * done all before. */
-static void ask_for_a_stop(struct worker *worker, const struct work *work)
+static void ask_for_a_stop(struct worker *worker, const struct trainer_work *work)
 {
     struct cluster *cluster = worker->cluster;
     double deadline = clock_now_seconds() + DEADLINE_SECONDS;

@@ -738,7 +738,7 @@ static bool give(struct client *client, enum message_kind *kind)
     return true;
 }
 
-enum status client_next(struct client *client, struct work *work)
+enum status client_next(struct client *client, struct trainer_work *work)
 {
     enum message_kind kind = MESSAGE_NONE;
     while (kind != MESSAGE_WORK && kind != MESSAGE_FINISHED)

@@ -75,7 +75,7 @@ const float *client_parameters(const struct client *client);
 const float *client_scored(const struct client *client);
 
 /* Wait for work. Any other result than STATUS_OK: the job has ended; see client_exit_code. */
-enum status client_next(struct client *client, struct work *work);
+enum status client_next(struct client *client, struct trainer_work *work);
 
 /* Give early work, too, once the next step's parameters are here up to element `end`. Has to be
  * asked for each time. Not of chunks in shared memory. */

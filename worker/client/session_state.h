@@ -14,13 +14,13 @@
 #include "worker/client/session.h"
 #include "worker/mode/follow_mode.h"
 
-enum trainer { IDLE, BUSY, DONE };
+enum trainer_phase { IDLE, BUSY, DONE };
 
 struct session {
     struct session_options options;
     struct joining joining;    /* Started with the first START. */
     struct envelope *envelope; /* The one of `joining`. */
-    enum trainer trainer;
+    enum trainer_phase trainer;
     uint8_t *job_bytes; /* [job_size] the declaration. */
     uint32_t job_size;
     struct exchange exchange;

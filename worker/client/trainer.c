@@ -17,10 +17,10 @@ void trainer_free(struct trainer *trainer)
 
 /* --- what it is given ---------------------------------------------------------------------- */
 
-struct work trainer_expect(struct trainer *trainer, uint64_t step)
+struct trainer_work trainer_expect(struct trainer *trainer, uint64_t step)
 {
     const struct trainer *t = trainer;
-    struct work work = {.step = step};
+    struct trainer_work work = {.step = step};
     work.shape = step_shape_in(t->job, step, t->sets, &trainer->set);
     work.node_count = follow_mode_of(t->job)->nodes(work.shape.batch.leaves, t->start.members,
                                                     t->start.position, work.nodes);
@@ -52,11 +52,12 @@ static void take_work(struct trainer *t, const struct message_work *work, uint32
                       struct outbox *to_session)
 {
     if (work->scored > 0) {
-        t->work = (struct work){.step = work->scored, .share = work->share, .shares = work->shares};
+        t->work = (struct trainer_work){
+            .step = work->scored, .share = work->share, .shares = work->shares};
         t->state = TRAINER_SCORES;
         event(to_session->listener, EVENT_SCORES, .step = work->scored);
     } else if (work->enough) {
-        t->work = (struct work){.step = work->batch, .enough = true};
+        t->work = (struct trainer_work){.step = work->batch, .enough = true};
         outbox_add(to_session, TO_SERVER, MESSAGE_DONE);
     } else {
         take_step(t, work->batch, refusals, to_session);
@@ -91,7 +92,7 @@ void trainer_take(struct trainer *trainer, struct packet *packet, uint32_t refus
 
 struct push trainer_next(const struct trainer *trainer)
 {
-    const struct work *work = &trainer->work;
+    const struct trainer_work *work = &trainer->work;
     assert(trainer->state == TRAINER_COMPUTES && trainer->node_next < work->node_count);
     struct node node = work->nodes[trainer->node_next];
     return (struct push){.step = work->step,
@@ -160,7 +161,7 @@ void trainer_push(struct trainer *trainer, const struct push *push, struct frame
 void trainer_scored(struct trainer *trainer, const struct score *score, const float *values,
                     uint64_t took_us, struct outbox *to_session)
 {
-    const struct work *work = &trainer->work;
+    const struct trainer_work *work = &trainer->work;
     bool regularised = work->share == 0 && trainer->job->l2 > 0.0f;
     outbox_add(to_session, TO_SERVER, MESSAGE_EVALUATION)->message.evaluation =
         (struct message_evaluation){

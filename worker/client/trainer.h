@@ -33,7 +33,7 @@
 enum trainer_state { TRAINER_IDLE, TRAINER_COMPUTES, TRAINER_SCORES, TRAINER_FAILED, TRAINER_OVER };
 
 /* What to compute. */
-struct work {
+struct trainer_work {
     /* Above 0: parameters before this element are here, and stay until the next client_next; the
      * rest of the step will come. The step is then the likely one: another message may come
      * first. Of client.h alone, as is `begun`. */
@@ -71,7 +71,7 @@ struct trainer {
     struct message_start start;    /* The latest. */
     struct frame *sets;            /* Its leaf sets, or NULL. */
     struct leaf_set set;           /* That of the step under way. */
-    struct work work;              /* The latest. */
+    struct trainer_work work;      /* The latest. */
     uint32_t node_next;            /* Of its nodes. */
     int exit_code;                 /* When it is over: this, */
     char reason[MESSAGE_TEXT_MAX]; /* and why. */
@@ -84,7 +84,7 @@ void trainer_take(struct trainer *trainer, struct packet *packet, uint32_t refus
                   struct outbox *to_session);
 
 /* The work that this step would be. */
-struct work trainer_expect(struct trainer *trainer, uint64_t step);
+struct trainer_work trainer_expect(struct trainer *trainer, uint64_t step);
 
 /* The node to compute next, still without results. */
 struct push trainer_next(const struct trainer *trainer);

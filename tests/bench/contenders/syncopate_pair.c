@@ -25,7 +25,7 @@
 struct worker {
     struct client *client;
     struct frame *gradient;
-    struct work work;
+    struct trainer_work work;
 };
 
 struct pair {

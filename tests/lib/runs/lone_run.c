@@ -45,11 +45,11 @@ int lone_run(const struct lone_run *run, struct error *error)
     read_options(&options, words, run);
     int code = workload_read(&workload, &options, error);
     if (code == EXIT_DONE) {
-        struct solo solo = {.job = &workload.job,
-                            .gradient = &workload.gradient,
+        struct solo solo = {.training = {.job = &workload.job,
+                                         .gradient = &workload.gradient,
+                                         .throttle = {.time = {.slow = 1}, .job = &workload.job}},
                             .out = run->out,
-                            .restore = run->restore != NULL ? run->restore : "auto",
-                            .throttle = {.time = {.slow = 1}, .job = &workload.job}};
+                            .restore = run->restore != NULL ? run->restore : "auto"};
         if (run->stopped)
             solo_request_stop(&solo, EXIT_INTERRUPTED);
         code = solo_run(&solo, error);

@@ -77,9 +77,9 @@ static void close_fixture(struct fixture *f)
 #define TEST(name, ...)                                                                            \
     SUITE_TEST(name, struct fixture, f, open_fixture(f, __VA_ARGS__), close_fixture(f))
 
-static struct work next(struct fixture *f)
+static struct trainer_work next(struct fixture *f)
 {
-    struct work work;
+    struct trainer_work work;
     ck_assert_msg(client_next(f->client, &work) == STATUS_OK, "%s", client_exit_reason(f->client));
     return work;
 }
@@ -140,7 +140,7 @@ static struct scripted_heard last_exchange(struct fixture *f)
 
 static void check_end(struct fixture *f, int exit_code)
 {
-    struct work work;
+    struct trainer_work work;
     ck_assert(client_next(f->client, &work) != STATUS_OK);
     ck_assert_int_eq(client_exit_code(f->client), exit_code);
 }
@@ -148,13 +148,13 @@ static void check_end(struct fixture *f, int exit_code)
 TEST(it_goes_from_step_to_step_and_ends_when_the_job_does, MODE_SYNC)
 {
     for (uint64_t step = 0; step < 6; step++) {
-        struct work work = next(f);
+        struct trainer_work work = next(f);
         ck_assert(!work.enough);
         ck_assert_uint_eq(work.step, step);
         ck_assert_uint_eq(work.shares, 0);
         push_step(f, step);
     }
-    struct work work = next(f);
+    struct trainer_work work = next(f);
     ck_assert(work.enough);
     check_end(f, EXIT_DONE);
     ck_assert_uint_eq(scripted_server_count(&f->server, MESSAGE_REPORT), 0);
@@ -169,13 +169,13 @@ static void keep_answers(struct fixture *f, uint32_t from)
 }
 
 /* Step 0 is pushed, and only chunks before the third are answered; those are given early. */
-static struct work next_early(struct fixture *f)
+static struct trainer_work next_early(struct fixture *f)
 {
     ck_assert_uint_eq(next(f).step, 0);
     keep_answers(f, 2);
     push_step(f, 0);
     client_begin_at(f->client, 17);
-    struct work work = next(f);
+    struct trainer_work work = next(f);
     ck_assert_uint_eq(work.early, f->server.partition.chunks[2].first);
     ck_assert(work.step == 1 && work.shape.step == 1 && work.node_count == 1 && !work.begun);
     ck_assert_float_eq(client_parameters(f->client)[work.early - 1], 2);
@@ -184,7 +184,7 @@ static struct work next_early(struct fixture *f)
 
 TEST(the_next_step_begins_with_what_is_back_and_goes_on_when_all_is, MODE_SYNC)
 {
-    struct work work = next_early(f);
+    struct trainer_work work = next_early(f);
     client_begin_at(f->client, work.early + 1);
     keep_answers(f, 3);
     work = next(f); /* Now the third has been asked for again. */
@@ -204,7 +204,7 @@ TEST(what_was_begun_is_nothing_after_a_start, MODE_SYNC)
     next_early(f);
     keep_answers(f, 0);
     start_again(f);
-    struct work work = next(f);
+    struct trainer_work work = next(f);
     ck_assert(work.early == 0 && !work.begun && !work.enough);
 }
 

@@ -67,7 +67,7 @@ static uint64_t timed_node(struct described *d, uint32_t worker, uint64_t step, 
     struct timing timing = timetable_timing(&d->timetable);
     struct simulated_process process = {.index = worker, .slow = 1};
     struct trainer *trainer = &process.worker.trainer;
-    trainer->work = (struct work){.step = step, .shape = step_shape_of(&JOB, step, NULL)};
+    trainer->work = (struct trainer_work){.step = step, .shape = step_shape_of(&JOB, step, NULL)};
     trainer->work.nodes[place] = node;
     trainer->node_next = place;
     return timing.compute_ns(timing.context, NULL, &process);
@@ -124,7 +124,7 @@ TEST_PLAIN(scores_messages_and_gradients_cost_what_the_cluster_says)
     ck_assert_uint_eq(timing.handling_ns(timing.context, &server, LABOUR_APPLY, 1000), 3000);
     /* Examples 33 to 65: 33 of them, whoever is slow. */
     d.cluster.score_example_ns = 70000;
-    worker.worker.trainer.work = (struct work){.step = 5, .share = 1, .shares = 3};
+    worker.worker.trainer.work = (struct trainer_work){.step = 5, .share = 1, .shares = 3};
     ck_assert_uint_eq(timing.compute_ns(timing.context, NULL, &worker), 2310000);
     worker.slow = 2;
     ck_assert_uint_eq(timing.compute_ns(timing.context, NULL, &worker), 4620000);
