@@ -123,6 +123,13 @@ enum status settings_add(struct settings *settings, const struct option_row *row
     return STATUS_OK;
 }
 
+/* --loss of a model is not that of a link (options.c), and has the same row. */
+static bool is_given(const struct option_row *row, const struct options *options)
+{
+    return options_given(options, OPTION_COMPARE, row->name) ||
+           (IS_AMONG(row, "loss") && options->data_settings[DATA_SETTING_LOSS] != NULL);
+}
+
 enum status settings_take(struct settings *settings, const struct options *options, int argc,
                           char **argv, struct error *error)
 {
@@ -130,7 +137,7 @@ enum status settings_take(struct settings *settings, const struct options *optio
     *settings = (struct settings){.count = 0};
     for (size_t i = 0; i < option_row_count && status == STATUS_OK; i++) {
         const struct option_row *row = &option_rows[i];
-        if (!settings_is_common(row) || !options_given(options, OPTION_COMPARE, row->name))
+        if (!settings_is_common(row) || !is_given(row, options))
             continue;
         const char *value = value_of(row, argc, argv);
         status = settings_add(settings, row, value != NULL ? value : "", error);

@@ -103,6 +103,8 @@ static enum status start(struct virtual_runs *runs, size_t index, const struct o
     else
         arguments_add(&arguments, "ps", "%u", options->ps);
     arguments_add(&arguments, "workers", "%u", options->workers);
+    if (options->data_settings[DATA_SETTING_LOSS] != NULL) /* Its row is that of a link's loss. */
+        arguments_add(&arguments, "loss", "%s", options->data_settings[DATA_SETTING_LOSS]);
     arguments_add(&arguments, "out", "%s", out);
     arguments_add(&arguments, "quiet", "true");
     char *const *list = arguments_list(&arguments);

@@ -252,7 +252,8 @@ bool record_diverged(const struct record *record)
 bool failed_run_diverged(const struct failed_run *run)
 {
     return run->exit_code == EXIT_TRAINING_FAILED &&
-           (strstr(run->reason, "not finite") != NULL || strstr(run->reason, "diverged") != NULL);
+           (strstr(run->reason, "not finite") != NULL ||
+            strstr(run->reason, "training diverged") != NULL);
 }
 
 double record_wait_seconds(const struct record *record)

@@ -311,8 +311,9 @@ static void tell_no_target(struct conclusion_text *sentence, const struct conclu
     else
         SAY(sentence,
             "No target: no arm's loss came below %.4g, with which training starts, in most of its "
-            "runs; ask with --target-accuracy",
-            target->start);
+            "runs%s",
+            target->start,
+            comparison_has_accuracy(conclusion->comparison) ? "; ask with --target-accuracy" : "");
     for (size_t i = 0; i < conclusion->comparison->group_count; i++) {
         const struct trials *trials = &conclusion->configs[i].trials;
         size_t diverged = 0;

@@ -38,8 +38,8 @@ const char *figures_about(enum curve_y y)
             "The accuracy on the test set after each epoch. The model is the one whose parts "
             "all had applied that epoch's batches.",
         [CURVE_TEST_LOSS] =
-            "The mean loss on the test set, of the same models. It varies less than "
-            "accuracy: a slightly less certain answer costs only a little.",
+            "The mean loss on the test set after each epoch, of the model whose parts all had "
+            "applied that epoch's batches.",
     };
     return about[y];
 }

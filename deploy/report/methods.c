@@ -189,18 +189,21 @@ static void tell_configs(struct text *text, const struct comparison *comparison)
     SAY(text, ". Runs of one seed share data, order and first parameters. ");
     if (comparison->failed_count > 0)
         SAY(text,
-            "%s; those that diverged count as never reaching the target, with the accuracy of "
-            "guessing, and others take no part. ",
-            wording_counted(comparison->failed_count, "run failed", "runs failed").text);
+            "%s; those that diverged count as never reaching the target%s, and others take no "
+            "part. ",
+            wording_counted(comparison->failed_count, "run failed", "runs failed").text,
+            comparison_has_accuracy(comparison) ? ", with the accuracy of guessing" : "");
 }
 
 static void tell_measures(struct text *text, const struct comparison *comparison)
 {
-    SAY(text, "Losses are mean cross-entropies of the examples trained on since the point before, "
-              "taken before their update; test accuracy and test loss are of examples never "
-              "trained on, after each epoch. Seconds are of training, from its start to the last "
-              "update; evaluation and checkpoints are left out. Bytes moved are the payload that "
-              "all workers sent and received. ");
+    SAY(text,
+        "Losses are means over the examples trained on since the point before, taken before their "
+        "update; %s of examples never trained on, after each epoch. Seconds are of training, from "
+        "its start to the last update; evaluation and checkpoints are left out. Bytes moved are "
+        "the payload that all workers sent and received. ",
+        comparison_has_accuracy(comparison) ? "test accuracy and test loss are"
+                                            : "test losses are");
     if (is_modelled(comparison))
         SAY(text, "All of them are virtual, those of the workers too. ");
     else
@@ -250,10 +253,13 @@ static void tell_statistics(struct text *text, const struct conclusion *conclusi
         ", with intervals of 95 %% by Student's t on the logarithms of paired ratios (where a run "
         "did not reach the target, medians with limits by rank). An arm is called alike where its "
         "interval is within 2 %% of 1, and sooner or later where p is at most 5 %% by Holm over "
-        "all arms (t, or the sign test where a run did not reach the target). Test accuracies are "
-        "called equal where the 95 %% interval of the paired difference is within %g points. "
-        "Intervals are of one comparison each, and not corrected for how many there are.",
-        conclusion->question.margin);
+        "all arms (t, or the sign test where a run did not reach the target). ");
+    if (comparison_has_accuracy(conclusion->comparison))
+        SAY(text,
+            "Test accuracies are called equal where the 95 %% interval of the paired difference is "
+            "within %g points. ",
+            conclusion->question.margin);
+    SAY(text, "Intervals are of one comparison each, and not corrected for how many there are.");
 }
 
 static void tell_all(struct text *text, const struct conclusion *conclusion,

@@ -190,7 +190,7 @@ static const char *const notes[] = {
     "the numbers comparable.",
     "seconds: of training, to the last update; evaluation and checkpoints are left out.",
     "final loss: mean training loss over the last epoch's examples, each as it was trained.",
-    "test accuracy: of the model at the end.",
+    "test: scores of the model at the end.",
     "staleness: updates of a chunk between a gradient's base version and its own update, counted "
     "when it is applied, for each gradient and chunk. The mean is about the number of workers less "
     "one, whatever their speeds; the distribution says more: sd (standard deviation), p50 (half "

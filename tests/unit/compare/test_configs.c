@@ -114,6 +114,13 @@ TEST(values_with_commas_are_parted_by_semicolons)
     ck_assert_str_eq(s->configs.list[0].options.compute, "lognormal:20ms,0.3");
 }
 
+TEST(the_loss_of_the_model_is_no_link_s)
+{
+    ck_assert_int_eq(MAKE("--loss=mse"), STATUS_OK);
+    ck_assert_str_eq(s->configs.list[0].options.data_settings[DATA_SETTING_LOSS], "mse");
+    ck_assert_ptr_null(s->configs.list[0].options.cluster[CLUSTER_TEXT_LOSS]);
+}
+
 TEST(what_a_program_suggests_counts_as_given)
 {
     s->declares =
