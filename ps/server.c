@@ -31,6 +31,7 @@
 #include "common/wire/mailbox.h"
 #include "ps/coordinator/stragglers.h"
 #include "ps/cores.h"
+#include "ps/mode/shard_mode.h"
 
 #define RECEIVES_A_ROUND 64       /* Then the mailbox gets a turn. */
 #define LAST_WORDS_MS    2000     /* For the last messages to leave. */
@@ -339,8 +340,7 @@ static bool share_memory(struct server *server)
         .name = rendezvous_name(server->incarnation),
         .shard_bytes = partition_server_bytes(&plan->partition, server->options.index),
         .slots = plan->pushes_max,
-        /* Where they are lent, the values of two versions, see chunk.h. */
-        .published = job_mode(&plan->job)->shared_read ? 2 : 0,
+        .published = shard_mode_of(&plan->job)->published,
         /* Workers may be added while the job runs, and a restarted one comes beside its former
          * process. */
         .peers_max = 2 * JOB_WORKERS_MAX,

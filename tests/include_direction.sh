@@ -84,7 +84,7 @@ crowded=$(find common ps worker deploy tests -name '*.c' | sed 's#/[^/]*$##' | s
     awk -v most=$most '$1 > most { print $2 " has " $1 " files of C, and " most " are many" }')
 
 # A mode's number, a function or a flag that is called after a mode, a mode's name as a text, and a
-# comparison of facts->number. Assigning a mode is making a declaration, and is let through.
+# comparison of facts->number. Assigning a mode is making a declaration, and is let through; so is a table by mode.
 moded=$(find common ps worker deploy -name '*.[ch]' ! -path 'common/job/*' ! -path 'common/options/*' \
     ! -path '*/mode/*' ! -path 'deploy/verify/mode_invariants*' -exec perl -0777 -ne '
     BEGIN { $mode = "sync|async|ssp" }
@@ -94,7 +94,7 @@ moded=$(find common ps worker deploy -name '*.[ch]' ! -path 'common/job/*' ! -pa
         $line++;
         my $code = s/"(?:[^"\\]|\\.)*"/""/gr;
         print "$ARGV:$line asks which mode it is: $_\n"
-            if $code =~ /(->|\.)mode\b(?!\s*=[^=])/ || $code =~ /\bMODE_(SYNC|ASYNC|SSP)\b/ ||
+            if $code =~ /(->|\.)mode\b(?!\s*=[^=]|\])/ || $code =~ /\bMODE_(SYNC|ASYNC|SSP)\b/ ||
                $code =~ /\b(mode_)?is_($mode)\b|\b($mode)\b(?!\.h)|mode\w*(\([^()]*\))?->number\s*[!=]=/ || /"($mode)(:\w*)?"/;
     }' {} +)
 facts=$({ grep -rhoE 'job_mode\(|mode_facts_named\(' common ps worker deploy --include='*.c' || true; } | wc -l)

@@ -65,8 +65,7 @@ static void send_ready(void *context, uint64_t first)
  * leaves before it has passed. */
 static bool may_leave_early(const struct training *t, bool last)
 {
-    return t->overlap && last && !job_mode(t->job)->may_skip &&
-           compute_time_is_free(&t->throttle.time);
+    return t->overlap && last && job_mode(t->job)->steps && compute_time_is_free(&t->throttle.time);
 }
 
 /* Where parameters arrive piece by piece the forward pass begins with the first. */

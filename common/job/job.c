@@ -44,14 +44,14 @@ const char *scores_numbered(unsigned number)
 
 struct mode_text job_mode_text(const struct job *job)
 {
-    bool has_backup = job_mode(job)->has_backup;
+    bool has_backup = job_mode(job)->sets;
     return mode_text(
         (struct mode_setting){job->mode, has_backup ? job->backup_workers : job->staleness_bound});
 }
 
 void job_set_mode(struct job *job, struct mode_setting setting)
 {
-    bool has_backup = mode_facts(setting.mode)->has_backup;
+    bool has_backup = mode_facts(setting.mode)->sets;
     job->mode = setting.mode;
     job->staleness_bound = has_backup ? 0 : setting.bound;
     if (has_backup) /* Else they may have been set beside it. */
@@ -84,12 +84,12 @@ enum status job_read_max_staleness(const char *text, struct job *job)
 void job_forget_unused(struct job *job)
 {
     const struct mode_facts *facts = job_mode(job);
-    job->use_locking = facts->locks && job->use_locking;
+    job->use_locking = !facts->steps && job->use_locking;
     if (!facts->accumulates)
         job->accumulate = 0;
-    if (!facts->has_backup)
+    if (!facts->sets)
         job->backup_workers = 0;
-    if (facts->may_be_stale)
+    if (!facts->steps)
         return;
     job->staleness_rate = STALENESS_RATE_NONE;
     job->delay_compensation = 0;
@@ -263,7 +263,7 @@ static enum status check_may_be_stale(const struct job *job, struct error *error
                          "no gradient is lost for its staleness without a most of it");
     if (job->compensation_adapts && !(job->delay_compensation > 0))
         return error_set(error, STATUS_INVALID, "adaptive compensation needs a strength above 0");
-    if (job_mode(job)->may_be_stale || what == NULL)
+    if (!job_mode(job)->steps || what == NULL)
         return STATUS_OK;
     return error_set(error, STATUS_INVALID,
                      "%s is for async and ssp; in %s mode no gradient is stale", what,
@@ -273,7 +273,7 @@ static enum status check_may_be_stale(const struct job *job, struct error *error
 /* A step has to wait for at least one worker. */
 static enum status check_has_backup(const struct job *job, struct error *error)
 {
-    bool has_backup = job_mode(job)->has_backup;
+    bool has_backup = job_mode(job)->sets;
     if (!has_backup && job->backup_workers == 0)
         return STATUS_OK;
     if (!has_backup)
@@ -297,7 +297,7 @@ static enum status check_work(const struct job *job, struct error *error)
     if (job->loss_unit != 0 && frexp(job->loss_unit, &exponent) != 0.5)
         return error_set(error, STATUS_INVALID, "unit of loss must be a power of two, not %g",
                          job->loss_unit);
-    if (job->use_locking && !job_mode(job)->locks)
+    if (job->use_locking && job_mode(job)->steps)
         return error_set(error, STATUS_INVALID, "locking is for async mode; %s mode needs none",
                          job_mode(job)->name);
     if (job_accumulates(job) && !job_mode(job)->accumulates)

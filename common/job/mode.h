@@ -2,7 +2,7 @@
  *
  * A mode decides when a gradient is applied, when an answer is released and when work is given,
  * in ps/mode and worker/mode. All other code asks for a fact, and never compares a mode with a
- * name: so one more mode is a row of mode.c and its own files.
+ * name: so one more mode is a row of mode_rows.inc and its own files.
  *
  * Threads: constants. */
 
@@ -15,34 +15,28 @@
 #include "common/base/status.h"
 
 /* As on the wire. */
-enum mode { MODE_ASYNC, MODE_SYNC, MODE_SSP, MODE_ALLREDUCE, MODE_BACKUP, MODE_COUNT };
+enum mode {
+#define MODE(number, ...) MODE_##number,
+#include "common/job/mode_rows.inc"
+#undef MODE
+    MODE_COUNT
+};
 
 struct mode_facts {
-    enum mode number; /* To index tables with, only. */
     const char *name; /* In options, files and lines. */
-    const char *unit; /* One unit of progress: "step" of all workers, "update" by one. */
-    /* The leaves of a step are dealt over the workers; else each leases whole batches, and
-     * gradients grow stale. */
+    const char *explanation;
+    unsigned hue; /* Its colour in figures, from 1; 0: any that is left. */
+    /* The leaves of a step are dealt over the workers, and all compute it from one version of all
+     * chunks. So it has the same bits on any number of processes, which must agree about
+     * arithmetic; no gradient is stale; and one that is not finite ends the job. Else each worker
+     * leases whole batches. Updates are made while gradients are computed, which grow stale; what
+     * is not finite is left out, and counted; --use-locking has something to lock; and chunks log
+     * computations, which have numbers (--record). */
     bool steps;
-    /* The same bits on any number of processes: they must agree about arithmetic, and runs can
-     * be compared by their parameters. */
-    bool exact;
-    bool single_version; /* A worker computes from one version of all chunks. */
-    /* A gradient that is not finite is left out, and counted; else it ends the job. */
-    bool may_skip;
-    bool is_recorded;        /* Computations have numbers, and chunks log them (--record). */
-    bool shared_read;        /* Workers of the host read values where servers write them. */
-    bool replicates;         /* Workers get the sums, and make every update as well. */
-    const char *explanation; /* An explanation of the mode for beginners. */
-    unsigned hue;            /* Its colour in figures, from 1; 0: any that is left. */
-    bool bounds;             /* Its setting is "ssp:S": batches that workers may be apart. */
-    /* Its setting is the number of workers that a step does not wait for, from 1. */
-    bool has_backup;
     bool sets;        /* The leaves that make a step are decided as it goes, and recorded. */
-    bool locks;       /* --use-locking has something to lock. */
+    bool replicates;  /* Workers get the sums, and make every update as well. */
+    bool bounds;      /* Its setting is "ssp:S": batches that workers may be apart. */
     bool accumulates; /* One update may be made of several gradients. */
-    /* Updates are made while gradients are computed, so staleness can be treated. */
-    bool may_be_stale;
 };
 
 /* An unknown number has the name "unknown" and no other fact. */
@@ -62,7 +56,8 @@ const struct mode_facts *mode_facts_named(const char *name);
 
 struct mode_setting {
     enum mode mode;
-    /* Of a mode that has one; MODE_UNBOUNDED for "inf". Else 0. See also `has_backup`. */
+    /* Of a mode that has one: S, or MODE_UNBOUNDED for "inf"; where `sets`, the workers, from 1,
+     * that a step does not wait for. Else 0. */
     uint64_t bound;
 };
 

@@ -734,7 +734,7 @@ static enum status check_backup(const struct parser *parser)
     if (!user)
         return STATUS_OK;
     if (options->job.backup_workers == 0) {
-        if (job_mode(&options->job)->has_backup)
+        if (job_mode(&options->job)->sets)
             job_set_mode(&options->job, (struct mode_setting){.mode = MODE_SYNC});
         return STATUS_OK;
     }

@@ -74,7 +74,7 @@ static enum status change(struct replaying *r, struct error *error)
         status = change_optimizer(r, error);
     if (is_given(r, "learning-rate"))
         r->job.schedule.learning_rate = r->options->job.schedule.learning_rate;
-    if (is_given(r, "staleness-rate") && !job_mode(&r->job)->may_be_stale)
+    if (is_given(r, "staleness-rate") && job_mode(&r->job)->steps)
         return error_set(error, STATUS_INVALID,
                          "--staleness-rate: the run is %s, in which nothing is stale",
                          job_mode_text(&r->job).text);

@@ -42,7 +42,7 @@ static enum status play(uint64_t seed, const struct options *options, struct his
              seed, seed);
     history_describe(&plan, description, sizeof description);
     history_run(&plan, &result);
-    history_totals_add(&modes[job_mode(&plan.job)->number], &result);
+    history_totals_add(&modes[plan.job.mode], &result);
     if (result.failed)
         printf("seed %" PRIu64 " FAILED: %s\n    %s\n    syncopate verify --seed %" PRIu64
                " --verbose\n",

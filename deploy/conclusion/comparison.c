@@ -303,7 +303,7 @@ double record_longer(const struct record *record)
 static bool comparable(const struct record *record)
 {
     const struct mode_facts *facts = mode_facts_named(record->mode_text);
-    return facts->exact && !facts->sets && strcmp(record->state, "done") == 0 &&
+    return facts->steps && !facts->sets && strcmp(record->state, "done") == 0 &&
            record->summary.parameters_sha256[0] != '\0';
 }
 

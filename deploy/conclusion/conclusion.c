@@ -77,8 +77,7 @@ static struct update update_of(const struct record *record)
     struct mode_setting setting = {.bound = 0};
     if (facts->steps && record->micro_batch > 0) {
         of = fmin(record->workers, ceil(batch / (double)record->micro_batch));
-        if (facts->has_backup)
-            mode_read(record->mode_text, &setting);
+        mode_read(record->mode_text, &setting); /* Where a step does not wait for all. */
         computations = fmin(of, (double)record->workers - (double)setting.bound);
     }
     return (struct update){computations * fmax(1, (double)record->accumulate), batch / of};
@@ -218,7 +217,7 @@ static bool works_less(const struct config_conclusion *config, const struct grou
     const struct record *ours = group->records[0], *theirs = reference->records[0];
     bool other_rate =
         ours->learning_rate < theirs->learning_rate || ours->learning_rate > theirs->learning_rate;
-    return mode_facts_named(theirs->mode_text)->exact &&
+    return mode_facts_named(theirs->mode_text)->steps &&
            ours->global_batch == theirs->global_batch && !other_rate &&
            strcmp(ours->optimizer, theirs->optimizer) == 0 && config->work.high < 1;
 }

@@ -148,7 +148,7 @@ static void go_on(struct simulated_worker *w, uint64_t step)
 {
     if (w->begun_serial == 0 || w->begun_serial != session_serial(w->session))
         return;
-    if (step != w->begun_step && !job_mode(job_of(w))->single_version)
+    if (step != w->begun_step && !job_mode(job_of(w))->steps)
         return; /* Of the batch before a gradient was refused: it comes again. */
     if (step != w->begun_step)
         engine_fail(w->engine, "worker/%u has begun with step %" PRIu64 ", and is given %" PRIu64,
@@ -268,7 +268,7 @@ static bool compute_coming(struct simulated_worker *w)
 void simulated_worker_ready(struct simulated_worker *worker, struct outbox *to_session)
 {
     struct simulated_worker *w = worker;
-    if (w->trainer.state != TRAINER_COMPUTES || job_mode(job_of(w))->may_skip ||
+    if (w->trainer.state != TRAINER_COMPUTES || !job_mode(job_of(w))->steps ||
         w->trainer.node_next + 1 != w->trainer.work.node_count ||
         (w->coming == NULL && !compute_coming(w)))
         return;

@@ -169,7 +169,7 @@ static bool was_held(const struct moment *moment)
 static bool applied_aging(const struct moment *moment)
 {
     return result_of(moment)->parameters && result_of(moment)->verdict == VERDICT_APPLIED &&
-           job_mode(moment->job)->may_be_stale;
+           !job_mode(moment->job)->steps;
 }
 
 static bool applied(const struct moment *moment)
@@ -564,7 +564,7 @@ static void make_request(const struct moment *moment, char *text, size_t size)
     const struct message_exchange *exchange = exchange_of(moment);
     if (!exchange->want)
         snprintf(text, size, "a verdict");
-    else if (exchange->newest || !job_mode(moment->job)->single_version)
+    else if (exchange->newest || !job_mode(moment->job)->steps)
         snprintf(text, size, "the newest values");
     else
         snprintf(text, size, "version %s when it is there",

@@ -143,7 +143,7 @@ bool configs_differ(const struct comparison *comparison)
 /* Why a mode has none of the options that others have. */
 static const char *group_without(const struct group *group)
 {
-    return mode_facts_named(group->mode_text)->may_be_stale
+    return !mode_facts_named(group->mode_text)->steps
                ? "none of these"
                : "none of these, which have no use in it: no gradient grows stale";
 }

@@ -101,8 +101,8 @@ static enum status draw_job(struct history_plan *plan, struct random_sequence *r
     job->staleness_bound = !job_mode(job)->bounds ? 0
                            : one_in(random, 10)   ? MODE_UNBOUNDED
                                                   : random_below(random, 5);
-    job->backup_workers = job_mode(job)->has_backup ? from_to(random, 1, 2) : 0;
-    job->use_locking = job_mode(job)->locks && one_in(random, 3);
+    job->backup_workers = job_mode(job)->sets ? from_to(random, 1, 2) : 0;
+    job->use_locking = !job_mode(job)->steps && one_in(random, 3);
     job->record = plan->seed % 6 == 0 ? RECORDING_OFF : RECORDING_ON;
     job->keep_scored = plan->seed % 5 < 2;
     job->verify_every = job_mode(job)->replicates ? plan->seed % 3 : 0;

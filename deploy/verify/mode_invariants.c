@@ -5,9 +5,10 @@
 #include <assert.h>
 
 static const struct mode_invariants *const tables[MODE_COUNT] = {
-    [MODE_ASYNC] = &mode_invariants_async,         [MODE_SYNC] = &mode_invariants_sync,
-    [MODE_BACKUP] = &mode_invariants_backup,       [MODE_SSP] = &mode_invariants_ssp,
-    [MODE_ALLREDUCE] = &mode_invariants_allreduce,
+#define MODE(number, text, shard, work, follow, invariants, ...)                                   \
+    [MODE_##number] = &mode_invariants_##invariants,
+#include "common/job/mode_rows.inc"
+#undef MODE
 };
 
 const struct mode_invariants *mode_invariants_of(const struct job *job)

@@ -56,8 +56,10 @@ struct mode_invariants {
 
 const struct mode_invariants *mode_invariants_of(const struct job *job);
 
-extern const struct mode_invariants mode_invariants_sync, mode_invariants_async,
-    mode_invariants_ssp, mode_invariants_allreduce, mode_invariants_backup;
+#define MODE(number, text, shard, work, follow, invariants, ...)                                   \
+    extern const struct mode_invariants mode_invariants_##invariants;
+#include "common/job/mode_rows.inc"
+#undef MODE
 
 /* Chunks of one generation are at most one version apart: for `advanced`. */
 void mode_invariants_keep_abreast(struct oracle *oracle, struct oracle_server *server,

@@ -15,7 +15,7 @@
 enum status oracle_record_init(struct oracle *oracle)
 {
     struct oracle_record *record = &oracle->record;
-    record->records = job_mode(oracle->job)->is_recorded && oracle->job->record == RECORDING_ON;
+    record->records = !job_mode(oracle->job)->steps && oracle->job->record == RECORDING_ON;
     if (!record->records)
         return STATUS_OK;
     record->entries = calloc(oracle->partition->chunk_count, sizeof *record->entries);

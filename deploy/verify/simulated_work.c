@@ -55,7 +55,7 @@ static uint64_t number_of(const struct simulated_work *work, uint64_t step, uint
 
 bool simulated_work_is_bad(const struct simulated_work *work, uint64_t step)
 {
-    return work->bad_one_in > 0 && job_mode(work->job)->may_skip &&
+    return work->bad_one_in > 0 && !job_mode(work->job)->steps &&
            scramble(work->job->seed * 31 + step) % work->bad_one_in == 0;
 }
 

@@ -246,7 +246,7 @@ static void describe_stragglers(const struct coordinator *c, char *text, uint64_
     if (text[0] != '\0' || c->state != RUNNING ||
         (count = stragglers_awaited(&c->work.membership, now_us, &whom)) == 0)
         return;
-    stragglers_describe(&c->work.membership.workers[whom], whom, job_mode(c->job)->unit,
+    stragglers_describe(&c->work.membership.workers[whom], whom, c->work.rules->unit,
                         c->work.statistics.step, now_us, text);
     if (count > 1)
         wording_append(text, MESSAGE_TEXT_MAX, ", and for %u more", count - 1);

@@ -18,8 +18,7 @@
 
 bool coordinator_records(const struct coordinator *c)
 {
-    return job_mode(c->job)->is_recorded && c->job->record == RECORDING_ON &&
-           !c->options.allow_mixed;
+    return !job_mode(c->job)->steps && c->job->record == RECORDING_ON && !c->options.allow_mixed;
 }
 
 static void welcome(const struct coordinator *c, const struct member *member, enum role role,
@@ -104,7 +103,7 @@ static bool admit(struct coordinator *c, const struct packet *packet, uint64_t n
     enum refusal refusal;
     bool replaces = false;
     /* Members that must have the same bits, now or in a replay, must compute alike. */
-    bool exact = (job_mode(c->job)->exact || coordinator_records(c)) && !c->options.allow_mixed;
+    bool exact = (job_mode(c->job)->steps || coordinator_records(c)) && !c->options.allow_mixed;
     const struct job *alike = exact ? c->job : NULL;
     switch (membership_judge(&c->work.membership, packet, alike, now_us, &refusal, text)) {
     case ADMISSION_REPEAT:
@@ -388,7 +387,7 @@ static void go_back(struct coordinator *c, const struct frame *sets, uint64_t no
     if (c->summary.window.end > c->first_step)
         c->summary.window = (struct run_window){0};
     if (c->summary.test_step > c->first_step &&
-        !job_mode(c->job)->exact) { /* Of an undone model. */
+        !job_mode(c->job)->steps) { /* Of an undone model. */
         figures_read(score_figures_rows(), NULL, &c->summary.test);
         c->summary.test_step = 0;
     }

@@ -215,7 +215,7 @@ static void watch_stragglers(struct coordinator *c, uint64_t now_us, struct outb
         membership_awaited(&c->work.membership, &role, &away) != NULL && role == ROLE_PS;
     for (uint32_t i = 0; i < c->work.membership.worker_count && c->state == RUNNING; i++) {
         struct member *worker = &c->work.membership.workers[i];
-        if (!stragglers_is_stuck(worker, i, !hindered && owes(c, i), job_mode(c->job)->unit,
+        if (!stragglers_is_stuck(worker, i, !hindered && owes(c, i), c->work.rules->unit,
                                  c->work.statistics.step, c->options.deadlines.progress, now_us,
                                  outbox))
             continue;

@@ -300,12 +300,12 @@ void coordinator_handle_report(struct coordinator *c, const struct packet *packe
     run_phases_mark(&c->summary.phases, coordinator_wall(c, now_us));
     if (!closes)
         coordinator_add_report(worker, report);
-    if (!job_mode(c->job)->single_version) {
+    if (!job_mode(c->job)->steps) {
         histogram_add(&c->summary.spread.pulls, report->spread);
         histogram_add(&c->summary.spread.parts, report->part_spread);
     }
     coordinator_mark_snapshot(c);
-    if (report->bad && job_mode(c->job)->may_skip)
+    if (report->bad && !job_mode(c->job)->steps)
         count_bad(c, packet, now_us, outbox);
     coordinator_collect_snapshot(c, now_us, outbox);
     progress(c, outbox);

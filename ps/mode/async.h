@@ -72,7 +72,7 @@ struct async_work {
         .gate = async_gate, .is_at_gate = async_is_at_gate, .is_gated = async_is_gated,            \
         .ask = async_ask, .held = async_held, .finished = async_finished,                          \
         .is_enough = async_is_enough, .lost = async_lost, .has_spare = async_has_spare,            \
-        .starts = ASYNC_STARTS, .gives = ASYNC_GIVES, .check = async_check_work
+        .unit = "update", .starts = ASYNC_STARTS, .gives = ASYNC_GIVES, .check = async_check_work
 
 #define ASYNC_STARTS "Which batches are yours, you will have to ask"
 #define ASYNC_GIVES  "It is leased to you: should you be lost, another worker gets it"

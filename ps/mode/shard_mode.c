@@ -9,8 +9,9 @@
 #include "common/base/invariant.h"
 
 static const struct shard_mode *const tables[MODE_COUNT] = {
-    [MODE_ASYNC] = &shard_async,         [MODE_SYNC] = &shard_sync,     [MODE_SSP] = &shard_async,
-    [MODE_ALLREDUCE] = &shard_allreduce, [MODE_BACKUP] = &shard_backup,
+#define MODE(number, text, shard, work, follow, invariants, ...) [MODE_##number] = &shard_##shard,
+#include "common/job/mode_rows.inc"
+#undef MODE
 };
 
 const struct shard_mode *shard_mode_of(const struct job *job)

@@ -79,6 +79,9 @@ struct read_result {
 
 struct shard_mode {
     size_t state_bytes;
+    /* Versions whose values workers of the host read where they are written: 2 where values are
+     * lent (chunk.h). Default: none. */
+    unsigned published;
 
     /* The chunk has its first values, of chunk.version. */
     void (*open)(struct shard *shard);
@@ -154,6 +157,9 @@ void shard_check(const struct shard *shard);
 /* The table of the job's mode. */
 const struct shard_mode *shard_mode_of(const struct job *job);
 
-extern const struct shard_mode shard_sync, shard_async, shard_allreduce, shard_backup;
+#define MODE(number, text, shard, work, follow, invariants, ...)                                   \
+    extern const struct shard_mode shard_##shard;
+#include "common/job/mode_rows.inc"
+#undef MODE
 
 #endif

@@ -143,7 +143,7 @@ void sync_check(const struct shard *shard)
               "with a gradient of this version the one before is dropped");
 }
 
-const struct shard_mode shard_sync = {SYNC_SHARD};
+const struct shard_mode shard_sync = {SYNC_SHARD, .published = 2};
 
 /* --- the work ------------------------------------------------------------------------------ */
 

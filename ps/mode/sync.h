@@ -55,7 +55,7 @@ void sync_check(const struct shard *shard);
     WORK_DEFAULTS, .init = sync_init, .step = sync_step, .end = sync_end, .go_back = sync_go_back, \
                    .stop = sync_stop, .owes = sync_owes, .may_be_done = sync_may_be_done,          \
                    .is_drained = sync_is_drained, .next_snapshot = sync_next_snapshot,             \
-                   .cutting = sync_cutting, .has_reached = sync_has_reached,                       \
+                   .cutting = sync_cutting, .has_reached = sync_has_reached, .unit = "step",       \
                    .starts = SYNC_STARTS, .check = sync_check_work
 
 #define SYNC_STARTS "That decides which leaves of every step are yours: no worker asks for work"

@@ -8,8 +8,9 @@
 #include "common/base/invariant.h"
 
 static const struct work_mode *const tables[MODE_COUNT] = {
-    [MODE_ASYNC] = &work_async,    [MODE_SYNC] = &work_sync,     [MODE_SSP] = &work_ssp,
-    [MODE_ALLREDUCE] = &work_sync, [MODE_BACKUP] = &work_backup,
+#define MODE(number, text, shard, work, follow, invariants, ...) [MODE_##number] = &work_##work,
+#include "common/job/mode_rows.inc"
+#undef MODE
 };
 
 const struct work_mode *work_mode_of(const struct job *job)

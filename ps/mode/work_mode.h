@@ -120,6 +120,7 @@ struct work_mode {
     /* How many batches it has finished, in a mode that counts them. Default: 0. */
     uint64_t (*clock)(const struct work *work, uint32_t worker);
 
+    const char *unit; /* Of progress: "step" of all workers, "update" by one. */
     /* The words of `run --explain` for START; and, of leases, for a batch. */
     const char *starts, *gives;
 
@@ -162,6 +163,9 @@ void work_free(struct work *work);
 /* All of it, once there is a mode; see common/base/invariant.h. */
 void work_check(const struct work *work);
 
-extern const struct work_mode work_sync, work_async, work_ssp, work_backup;
+#define MODE(number, text, shard, work, follow, invariants, ...)                                   \
+    extern const struct work_mode work_##work;
+#include "common/job/mode_rows.inc"
+#undef MODE
 
 #endif

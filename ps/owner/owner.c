@@ -211,7 +211,7 @@ static void let_go(struct owner *owner, const struct order *order)
 static struct frame *make_figures(const struct owner *owner)
 {
     struct staleness_tally tally = {.all.shape = owner->staleness};
-    if (!job_mode(&owner->plan->job)->may_be_stale)
+    if (job_mode(&owner->plan->job)->steps)
         return NULL;
     for (uint32_t i = 0; i < owner->owned_count; i++)
         staleness_tally_add_counters(&tally, &owner->owned[i].staleness);
@@ -234,7 +234,7 @@ static void tell_figures(struct owner *owner, uint64_t now_us, struct outbox *ou
 static void count_staleness(struct owner *owner, struct owned *owned, const struct packet *packet,
                             uint64_t now_us, struct outbox *outbox)
 {
-    if (!job_mode(&owner->plan->job)->may_be_stale)
+    if (job_mode(&owner->plan->job)->steps)
         return;
     const struct chunk *chunk = &owned->shard.chunk;
     bool made = chunk->pending.members == 0;
@@ -763,7 +763,7 @@ static bool check_finite(const struct owner *owner, const struct owned *owned,
         kernels_all_finite(packet->payload->data, owned->shard.chunk.count))
         return true;
     name_infinite(owner, owned, packet, text);
-    if (!job_mode(&owner->plan->job)->may_skip) {
+    if (job_mode(&owner->plan->job)->steps) {
         give_up(owner, outbox, text);
         return false;
     }

@@ -199,7 +199,7 @@ static struct message_exchange *add_header(const struct exchange *x,
     exchange->chunk = chunk;
     if (chunk != x->report_chunk)
         exchange->has_report = false;
-    if (!job_mode(x->job)->single_version)
+    if (!job_mode(x->job)->steps)
         exchange->base_version = x->chunks[chunk].version;
     if (exchange->want && feeds_replica(x))
         ask_replica(x, exchange);
@@ -349,7 +349,7 @@ static void begin_exchange(struct exchange *x, const struct message_exchange *wh
 static void ask_with_node(struct exchange *x, uint32_t chunk)
 {
     const struct pushed *pushed = &x->pushed[x->pushed_count - 1];
-    bool any = pushed->what.newest || (!job_mode(x->job)->single_version && !pushed->what.scored);
+    bool any = pushed->what.newest || (!job_mode(x->job)->steps && !pushed->what.scored);
     ask(x, chunk, pushed->first_request + chunk,
         any ? EXCHANGE_WHATEVER : pushed->what.want_version);
 }
@@ -524,7 +524,7 @@ static void align(struct exchange *x, struct envelope *envelope, uint64_t now_us
 static enum exchange_outcome all_answered(struct exchange *x, struct envelope *envelope,
                                           uint64_t now_us, struct outbox *outbox)
 {
-    if (x->newest && job_mode(x->job)->single_version) {
+    if (x->newest && job_mode(x->job)->steps) {
         align(x, envelope, now_us, outbox);
         if (x->under_way > 0)
             return EXCHANGE_PROGRESS;
@@ -586,7 +586,7 @@ static enum exchange_outcome take_verdict(struct exchange *x, struct envelope *e
     for (uint32_t node = 0; node < x->pushed_count; node++) {
         if (x->pushed[node].what.want || message->request != x->pushed[node].first_request + chunk)
             continue;
-        if (!job_mode(x->job)->may_skip && message->result.verdict == VERDICT_REJECTED)
+        if (job_mode(x->job)->steps && message->result.verdict == VERDICT_REJECTED)
             return EXCHANGE_REJECTED;
         x->links[server].heard_us = now_us;
         return confirm(x, envelope, node, chunk, now_us, outbox);
@@ -665,7 +665,7 @@ enum exchange_outcome exchange_take_result(struct exchange *exchange, struct env
     uint32_t chunk = result->chunk;
     if (!is_asked(x, server, chunk, packet->message.request))
         return take_verdict(x, envelope, server, &packet->message, now_us, outbox);
-    if (!job_mode(x->job)->may_skip && result->verdict == VERDICT_REJECTED)
+    if (job_mode(x->job)->steps && result->verdict == VERDICT_REJECTED)
         return EXCHANGE_REJECTED;
     struct asked *asked = &x->chunks[chunk];
     if (!result->parameters || packet->payload == NULL ||

@@ -357,7 +357,7 @@ static void exchange_complete(struct session *s, uint64_t now_us, struct outbox 
         account_exchange(s, now_us);
     s->have_parameters = true;
     s->complete_us = now_us;
-    if (!job_mode(s->options.job)->single_version) {
+    if (!job_mode(s->options.job)->steps) {
         s->spread = version_skew_of_read(&x->skew);
         s->part_spread = version_skew_within_variables(&x->skew);
     }
@@ -841,7 +841,7 @@ static void trainer_exchange(struct session *s, const struct packet *packet, uin
 static bool may_leave_early(const struct session *s)
 {
     return s->trainer == BUSY && !s->abandoned && !s->all_at_once && !s->joining.over &&
-           is_started(s) && !job_mode(s->options.job)->may_skip && !s->announcements.leave &&
+           is_started(s) && job_mode(s->options.job)->steps && !s->announcements.leave &&
            s->exchange.view == s->options.parameters;
 }
 
@@ -891,8 +891,7 @@ uint64_t session_front(struct session *session, uint64_t *step, uint64_t *serial
         s->announcements.leave)
         return 0;
     uint64_t front = exchange_front(&s->exchange);
-    bool aligned =
-        !job_mode(s->options.job)->single_version || s->exchange.version == s->follow.step;
+    bool aligned = !job_mode(s->options.job)->steps || s->exchange.version == s->follow.step;
     if (front == 0 || !aligned || !s->follow.rules->expects(&s->follow, step))
         return 0;
     *serial = s->exchange.serial;

@@ -28,7 +28,7 @@ static void check_trainer(const struct session *s)
          "while the trainer computes nothing is under way but what it pushes as it comes");
     RULE(IMPLIES(s->exchange.open, busy && !s->abandoned && !s->all_at_once),
          "only what is computed comes bit by bit");
-    RULE(IMPLIES(s->exchange.open, !job_mode(s->options.job)->may_skip),
+    RULE(IMPLIES(s->exchange.open, job_mode(s->options.job)->steps),
          "nothing leaves early of what may be left out");
     RULE(IMPLIES(busy, s->ask_at_us == 0), "while the trainer computes nothing is asked for");
     RULE(IMPLIES(busy && !s->abandoned, s->have_parameters && exchange_view_is_here(&s->exchange)),

@@ -103,7 +103,7 @@ struct push trainer_next(const struct trainer *trainer)
 
 bool trainer_may_push(const struct trainer *trainer, enum status status, struct push *push)
 {
-    push->bad = status == STATUS_DIVERGED && job_mode(trainer->job)->may_skip;
+    push->bad = status == STATUS_DIVERGED && !job_mode(trainer->job)->steps;
     if (push->bad)
         push->score = (struct score){0};
     return status == STATUS_OK || push->bad;

@@ -9,8 +9,9 @@
 #include "common/base/invariant.h"
 
 static const struct follow_mode *const tables[MODE_COUNT] = {
-    [MODE_ASYNC] = &follow_async,    [MODE_SYNC] = &follow_sync,     [MODE_SSP] = &follow_ssp,
-    [MODE_ALLREDUCE] = &follow_sync, [MODE_BACKUP] = &follow_backup,
+#define MODE(number, text, shard, work, follow, invariants, ...) [MODE_##number] = &follow_##follow,
+#include "common/job/mode_rows.inc"
+#undef MODE
 };
 
 const struct follow_mode *follow_mode_of(const struct job *job)

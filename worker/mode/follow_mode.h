@@ -126,6 +126,9 @@ void follow_check(const struct follow *follow);
 /* The table of the job's mode. */
 const struct follow_mode *follow_mode_of(const struct job *job);
 
-extern const struct follow_mode follow_sync, follow_async, follow_ssp, follow_backup;
+#define MODE(number, text, shard, work, follow, invariants, ...)                                   \
+    extern const struct follow_mode follow_##follow;
+#include "common/job/mode_rows.inc"
+#undef MODE
 
 #endif

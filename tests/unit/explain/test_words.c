@@ -84,7 +84,7 @@ TEST_PLAIN(every_mode_says_what_is_its_own)
         bool steps = job_mode(&job)->steps;
         ck_assert_ptr_nonnull(job_mode(&job)->explanation);
         ck_assert_int_eq(work_mode_of(&job)->gives != NULL, !steps);
-        ck_assert_int_eq(shard_mode_of(&job)->waits != NULL, job_mode(&job)->single_version);
+        ck_assert_int_eq(shard_mode_of(&job)->waits != NULL, job_mode(&job)->steps);
         ck_assert_ptr_nonnull(follow_mode_of(&job)->given);
     }
 }

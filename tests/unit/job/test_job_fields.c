@@ -95,8 +95,8 @@ static struct job changed_job(const struct job_field *field)
     change(field, &job);
     if (!job_mode(&job)->bounds)
         job.staleness_bound = 0;
-    if (job_mode(&job)->has_backup != (job.backup_workers > 0)) /* Each needs the other. */
-        job.backup_workers = job_mode(&job)->has_backup;
+    if (job_mode(&job)->sets != (job.backup_workers > 0)) /* Each needs the other. */
+        job.backup_workers = job_mode(&job)->sets;
     job_forget_unused(&job);
     ck_assert_msg(job_check(&job, &error) == STATUS_OK, "%s: %s", field->member, error.text);
     return job;
