@@ -224,6 +224,18 @@ static void show_line(struct benchmark *benchmark, const struct comparison *c, u
     benchmark_line(benchmark, &figure);
 }
 
+/* How often both processes, an exchange, have polled, were woken, sent and received (calls.h). */
+static void show_calls(struct benchmark *benchmark, const char *name,
+                       const struct contender *contender)
+{
+    double count = (double)(contender->count - contender->warm);
+    const struct calls *calls = contender->own;
+    benchmark_remark(benchmark,
+                     "%-26s polls %5.1f  wakings %5.1f  sends %5.1f  receives %5.1f an exchange",
+                     name, (double)calls->polls / count, (double)calls->wakings / count,
+                     (double)calls->sends / count, (double)calls->receives / count);
+}
+
 /* The rest, for whoever wonders: everybody's times, rates and processor seconds. */
 static void show_all(struct benchmark *benchmark, const struct comparison *c)
 {
@@ -231,12 +243,13 @@ static void show_all(struct benchmark *benchmark, const struct comparison *c)
         const struct contender *contender = &c->contenders[i];
         const struct measured *measured = &c->measured[i];
         double gb = 2e-9 * (double)c->bytes;
+        const char *name = i < c->ours_count ? c->ours[i].transport : contender->kind->name;
         benchmark_remark(
-            benchmark, "%-26s p50 %8.1f us  p99 %8.1f us  %6.2f GB/s  %6.3f CPU s/GB",
-            i < c->ours_count ? c->ours[i].transport : contender->kind->name,
+            benchmark, "%-26s p50 %8.1f us  p99 %8.1f us  %6.2f GB/s  %6.3f CPU s/GB", name,
             contender_quantile(contender, 0.5) * 1e6, contender_quantile(contender, 0.99) * 1e6,
             gb / spread_of(measured->seconds, measured->rounds).median,
             spread_of(measured->cpu_seconds, measured->rounds).median / (gb * contender->calls));
+        show_calls(benchmark, name, contender);
     }
     if (!c->options->ours)
         benchmark_remark(benchmark,

@@ -63,6 +63,7 @@ static void start_server(struct contender *contender, const void *setting,
     make_pipe(ends);
     contender->server = fork_child();
     if (contender->server == 0) {
+        calls_count(contender->own);
         close(ends[0]);
         if (ends[1] != READY_FD) {
             dup2(ends[1], READY_FD);
@@ -128,6 +129,7 @@ static void warm_up(struct contender *contender)
     double calls = ROUND_SECONDS / (run(contender, 3) / 3);
     contender->calls = calls < 2 ? 2 : calls > CALLS_MOST ? CALLS_MOST : (unsigned)calls;
     contender->warm = contender->count;
+    memset(contender->own, 0, sizeof *contender->own);
 }
 
 void contender_start(struct contender *contender, const struct contender_kind *kind,
@@ -139,7 +141,9 @@ void contender_start(struct contender *contender, const struct contender_kind *k
     contender->kind = kind;
     contender->took = mmap(NULL, CONTENDER_CALLS_MAX * sizeof *contender->took,
                            PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
-    if (contender->took == MAP_FAILED)
+    contender->own = mmap(NULL, sizeof *contender->own, PROT_READ | PROT_WRITE,
+                          MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+    if (contender->took == MAP_FAILED || contender->own == MAP_FAILED)
         contender_fail("out of memory");
     if (kind->serve != NULL)
         start_server(contender, setting, address);
@@ -147,6 +151,7 @@ void contender_start(struct contender *contender, const struct contender_kind *k
     make_pipe(answers);
     contender->worker = fork_child();
     if (contender->worker == 0) {
+        calls_count(contender->own);
         close(orders[1]);
         close(answers[0]);
         work(contender, setting, address, orders[0], answers[1]);
@@ -237,6 +242,7 @@ void contender_stop(struct contender *contender)
     end_process(contender->worker);
     end_process(contender->server);
     munmap(contender->took, CONTENDER_CALLS_MAX * sizeof *contender->took);
+    munmap(contender->own, sizeof *contender->own);
     memset(contender, 0, sizeof *contender);
 }
 

@@ -17,6 +17,7 @@
 #include <stdint.h>
 #include <sys/types.h>
 
+#include "tests/bench/lib/calls.h"
 #include "tests/lib/measure.h"
 
 #define CONTENDER_CALLS_MAX   65536 /* Exchanges whose times are kept. */
@@ -45,6 +46,7 @@ struct contender {
     uint64_t *took;    /* [CONTENDER_CALLS_MAX] of each exchange, shared with the worker. */
     uint64_t count;    /* All so far; those beyond the array are not kept. */
     uint64_t warm;     /* The first of them, to warm up. */
+    struct calls *own; /* Of both processes since then. */
 };
 
 /* Starts the processes, does a few exchanges to warm up and settles how many make a round. */

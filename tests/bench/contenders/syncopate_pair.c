@@ -172,7 +172,7 @@ static void make_gradient(struct worker *worker)
 }
 
 /* The gradient is the same every time: nothing that is measured looks at its values. */
-static void push(const struct pair *pair, struct worker *worker)
+static void push(struct worker *worker)
 {
     struct push push = {.step = worker->work.step,
                         .node = worker->work.nodes[0],
@@ -187,7 +187,7 @@ static void exchange(void *state)
 {
     struct pair *pair = state;
     for (uint32_t i = 0; i < pair->job.worker_count; i++)
-        push(pair, &pair->workers[i]);
+        push(&pair->workers[i]);
     for (uint32_t i = 0; i < pair->job.worker_count; i++)
         next(&pair->workers[i]);
 }
