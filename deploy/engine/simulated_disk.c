@@ -415,7 +415,7 @@ static bool has_name(const struct names *names, const char *name)
 static bool collect(struct names *names, const struct simulated_disk *disk, const char *path)
 {
     char name[DISK_PATH_MAX];
-    *names = (struct names){.names = calloc(disk->file_count + 1, sizeof *names->names)};
+    *names = (struct names){.names = malloc((disk->file_count + 1) * sizeof *names->names)};
     for (size_t i = 0; names->names != NULL && i < disk->file_count; i++) {
         const char *rest = below(disk->files[i].path, path);
         if (rest == NULL)

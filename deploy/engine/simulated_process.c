@@ -251,13 +251,13 @@ static void say(const struct engine *e, const struct simulated_process *p,
                p->index, p->number, item->packet.message.waiting.text);
 }
 
-static void note_message(struct engine *e, const struct simulated_process *p, uint32_t from,
-                         const struct packet *packet)
+static void note_message(struct engine *e, const struct simulated_process *p,
+                         const struct parcel *parcel, const struct packet *packet)
 {
     if (e->options.unchecked && !e->options.verbose)
         return;
-    transcript_message(&e->transcript, e->now_us, p->name, e->processes[from]->name,
-                       &packet->message, packet->payload);
+    transcript_message(&e->transcript, e->now_us, p->name, e->processes[parcel->from]->name,
+                       &packet->message, parcel->header, parcel->header_bytes, packet->payload);
 }
 
 /* --- servers --------------------------------------------------------------------------------- */
@@ -438,7 +438,7 @@ static bool open_parcel(struct engine *e, struct simulated_process *p, struct pa
     }
     if (!parcel->up && e->network.wires[parcel->wire].server == 0)
         p->heard_us = e->now_us;
-    note_message(e, p, parcel->from, packet);
+    note_message(e, p, parcel, packet);
     engine_delivered(e, packet->message.kind);
     return true;
 }

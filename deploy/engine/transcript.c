@@ -78,19 +78,24 @@ static bool names_job(const struct transcript *transcript, struct message *messa
     return false;
 }
 
-/* Of a text only its presence; of a protocol's version the difference from this build's. */
-static void forget_words(struct message *message)
+/* Of a text only its presence; of a protocol's version the difference from this build's. Whether there
+ * were any. */
+static bool forget_words(struct message *message)
 {
+    bool any = message->kind == MESSAGE_JOIN;
     for (const struct message_field *field = message_fields(message->kind);
          field->kind != FIELD_END; field++) {
         char *at = (char *)message + field->offset;
-        if (field->kind == FIELD_TEXT && *at != '\0')
+        if (field->kind == FIELD_TEXT && *at != '\0') {
             memcpy(at, "?", 2);
+            any = true;
+        }
     }
     if (message->kind == MESSAGE_JOIN) {
         message->join.version_min -= PROTOCOL_VERSION_MIN;
         message->join.version_max -= PROTOCOL_VERSION_MAX;
     }
+    return any;
 }
 
 static void show(uint64_t time_us, const char *process, const char *sender,
@@ -103,16 +108,18 @@ static void show(uint64_t time_us, const char *process, const char *sender,
 }
 
 void transcript_message(struct transcript *transcript, uint64_t time_us, const char *process,
-                        const char *sender, const struct message *message,
-                        const struct frame *payload)
+                        const char *sender, const struct message *message, const uint8_t *header,
+                        size_t count, const struct frame *payload)
 {
     uint8_t bytes[HEADER_BYTES_MAX + 1];
     struct message bare = *message;
     bool ours = names_job(transcript, &bare);
     if (transcript->shown)
         show(time_us, process, sender, &bare, ours);
-    forget_words(&bare);
-    size_t count = message_encode(&bare, bytes);
+    if (forget_words(&bare) || ours)
+        count = message_encode(&bare, bytes);
+    else
+        memcpy(bytes, header, count);
     bytes[count] = ours;
     /* The first field of the encoding is its version. */
     add(transcript, time_us, process, sender, bytes + VERSION_BYTES, count + 1 - VERSION_BYTES,

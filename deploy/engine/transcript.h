@@ -33,10 +33,10 @@ void transcript_free(struct transcript *transcript);
 /* "worker/1 (3)" "is killed": a number for the digest, and the text for people. */
 void transcript_note(struct transcript *transcript, uint64_t time_us, const char *process,
                      uint64_t number, const char *text);
-/* A process takes a message off the wire. */
+/* A process takes a message off the wire, where it was header[count] and the payload. */
 void transcript_message(struct transcript *transcript, uint64_t time_us, const char *process,
-                        const char *sender, const struct message *message,
-                        const struct frame *payload);
+                        const char *sender, const struct message *message, const uint8_t *header,
+                        size_t count, const struct frame *payload);
 
 /* Replace `digest`, zeros at first, by a digest of itself and the next one. */
 void transcript_join(uint8_t digest[HASH_BYTES], const uint8_t next[HASH_BYTES]);

@@ -711,12 +711,12 @@ static int begin_phase(struct running *r, const struct history_phase *phase)
     r->result->phases++;
     if (phase_job(r->plan, phase, &job) != STATUS_OK)
         fail(r, "out of memory");
+    else if (run_directory_check(&r->disks[0].disk, SIMULATED_OUT, &job, NULL, &error) == STATUS_OK)
+        code = run_phase(r, phase, &job);
     else if (is_done(r))
         code = EXIT_DONE;
-    else if (run_directory_check(&r->disks[0].disk, SIMULATED_OUT, &job, NULL, &error) != STATUS_OK)
-        fail(r, error.text);
     else
-        code = run_phase(r, phase, &job);
+        fail(r, error.text);
     r->result->stopped += code == EXIT_INTERRUPTED;
     r->result->ended += code != EXIT_INTERRUPTED && code != EXIT_DONE && !r->result->failed;
     job_free(&job);

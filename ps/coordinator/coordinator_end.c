@@ -91,19 +91,20 @@ static bool write_summary(struct coordinator *c, enum run_state state, int exit_
 
 void coordinator_note_faults(struct coordinator *c, uint64_t now_us, struct outbox *outbox)
 {
-    struct run_summary so_far = {.state = RUN_RUNNING, .faults = c->summary.faults};
-    so_far.faults.generation = c->envelope.generation;
-    struct run_faults news = so_far.faults;
+    struct run_faults faults = c->summary.faults;
+    faults.generation = c->envelope.generation;
+    struct run_faults news = faults;
     news.fenced = 0; /* Too many, for too little. */
     if (c->state < GATHERING || c->state > CLOSING || c->closed || now_us - c->noted_us < NOTE_US ||
         memcmp(&news, &c->noted, sizeof news) == 0)
         return;
     c->noted = news;
     c->noted_us = now_us;
-    struct frame *frame = frame_create(sizeof so_far);
+    struct frame *frame = frame_create(sizeof(struct run_summary));
     if (frame == NULL)
         return;
-    memcpy(frame->data, &so_far, sizeof so_far);
+    *(struct run_summary *)frame->data =
+        (struct run_summary){.state = RUN_RUNNING, .faults = faults};
     order_add(outbox, TO_CHECKPOINTER, 0, &(struct order){.kind = ORDER_SUMMARY})->payload = frame;
 }
 

@@ -41,9 +41,9 @@ static void move(struct staleness_tally *to, struct staleness_tally *from)
 void staleness_totals_hear(struct staleness_totals *totals, uint32_t server,
                            const struct frame *frame)
 {
-    struct staleness_tally said = {0};
     if (frame == NULL || server >= totals->server_count)
         return;
+    struct staleness_tally said = {0};
     struct staleness_tally *live = &totals->servers[server].live;
     if (staleness_tally_read(&said, frame) != STATUS_INVALID &&
         said.all.shape.count >= live->all.shape.count)
