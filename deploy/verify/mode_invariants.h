@@ -86,6 +86,9 @@ void oracle_note_update(const struct oracle *oracle, struct oracle_chunk *chunk,
 void oracle_check_staleness(struct oracle *oracle, const struct oracle_server *server,
                             uint32_t owner, const struct frame *said);
 
+/* The updates that made this state are those of the serial model. */
+void oracle_check_updates(struct oracle *oracle, const struct model_state *state);
+
 /* Values that the chunk had at this version, in this generation; `check` is their checksum. */
 void oracle_learn(struct oracle *oracle, uint64_t generation, uint32_t chunk, uint64_t version,
                   uint64_t check);

@@ -123,6 +123,7 @@ void async_snapshot(struct oracle *w, const struct oracle_server *server, uint32
 {
     const struct message_chunk_state *state = &packet->message.chunk_state;
     const struct oracle_chunk *chunk = &server->chunks[index];
+    oracle_check_updates(w, &server->state);
     if (memcmp(packet->payload->data, server->state.arrays[state->array] + state->first,
                packet->payload->bytes) != 0)
         oracle_fail(w, "array %u of chunk %u is cut with other bits than it has", state->array,

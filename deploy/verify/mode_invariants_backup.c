@@ -17,8 +17,9 @@ enum status oracle_sets_init(struct oracle *w)
     sets->earlier = calloc(w->job->steps, sizeof *sets->earlier);
     sets->states = calloc(w->job->steps + 1, sizeof *sets->states);
     sets->gradient = malloc(w->work->elements * sizeof *sets->gradient);
+    sets->said = calloc(w->job->steps, sizeof *sets->said);
     if (sets->steps == NULL || sets->earlier == NULL || sets->states == NULL ||
-        sets->gradient == NULL)
+        sets->gradient == NULL || sets->said == NULL)
         return STATUS_MEMORY;
     return oracle_know(w, 0, 0, &w->initial);
 }
@@ -45,6 +46,7 @@ void oracle_sets_free(struct oracle *w)
     free(sets->earlier);
     free(sets->states);
     free(sets->gradient);
+    free(sets->said);
     *sets = (struct oracle_sets){.steps = NULL};
 }
 
@@ -66,6 +68,7 @@ static void make_step(struct oracle *w, uint64_t step, const struct leaf_set *se
     }
     const struct step_shape shape = step_shape_of(w->job, step, set);
     model_state_step(next, w->work, &shape, sets->gradient);
+    oracle_check_updates(w, next);
     sets->steps[step] = (struct oracle_closed){true, step, *set};
     if (oracle_know(w, step + 1, step + 1, next) != STATUS_OK)
         oracle_fail(w, "out of memory for a witness");
@@ -110,6 +113,28 @@ static bool sets_last(const struct oracle *w)
     return w->job->record == RECORDING_ON && !w->forgetful && !w->scarce;
 }
 
+/* What an epoch that was seen whole is said to have been trained with is the examples of the leaves that
+ * its steps are made of: each of them once. Server 0 counts a step before it closes it. */
+static void check_epoch(struct oracle *w, uint64_t last)
+{
+    const struct oracle_sets *sets = &w->sets;
+    struct epoch_range range = job_epoch(w->job, last / job_steps_per_epoch(w->job));
+    uint64_t used = 0;
+    if (sets->said[last] == 0 || !sets_last(w))
+        return; /* A set that is decided anew is counted before owners hear of it. */
+    for (uint64_t step = range.first; step < range.end; step++) {
+        struct batch_range batch = job_batch(w->job, step);
+        if (!sets->steps[step].there)
+            return; /* It is not closed, or was begun before this witness looked on. */
+        used += leaf_set_examples(&sets->steps[step].set, w->job, batch, tree_root(batch.leaves));
+    }
+    if (sets->said[last] != used)
+        oracle_fail(w,
+                    "the epoch up to step %" PRIu64 " is said to have been trained with %" PRIu64
+                    " examples, and its steps are made of %" PRIu64,
+                    last + 1, sets->said[last], used);
+}
+
 static void hear_close(struct oracle *w, const struct packet *packet)
 {
     struct oracle_sets *sets = &w->sets;
@@ -142,33 +167,21 @@ static void hear_close(struct oracle *w, const struct packet *packet)
     if (!before->there)
         check_runs(w, step, &set);
     make_step(w, step, &set);
+    check_epoch(w, step);
     w->counts.left_out +=
         job_batch(w->job, step).leaves - leaf_set_count(&set, (struct node){0, TREE_LEAVES_MAX});
 }
 
-/* What an epoch that was seen whole is said to have been trained with is the examples of the leaves that
- * its steps are made of: each of them once. */
-static void check_epoch(struct oracle *w, const struct order_event *event)
+static void hear_epoch(struct oracle *w, const struct order_event *event)
 {
-    const struct oracle_sets *sets = &w->sets;
     const char *number = strstr(event->members, "\"epoch\":");
     const char *examples = strstr(event->members, "\"examples\":");
-    if (strcmp(event->name, "epoch") != 0 || number == NULL || examples == NULL || !sets_last(w))
-        return; /* A set that is decided anew is counted before owners hear of it. */
+    if (strcmp(event->name, "epoch") != 0 || number == NULL || examples == NULL)
+        return;
     uint64_t epoch = strtoull(number + strlen("\"epoch\":"), NULL, 10) - 1;
-    uint64_t used = 0, said = strtoull(examples + strlen("\"examples\":"), NULL, 10);
-    struct epoch_range range = job_epoch(w->job, epoch);
-    for (uint64_t step = range.first; step < range.end; step++) {
-        struct batch_range batch = job_batch(w->job, step);
-        if (!sets->steps[step].there)
-            return; /* It was begun before this witness looked on. */
-        used += leaf_set_examples(&sets->steps[step].set, w->job, batch, tree_root(batch.leaves));
-    }
-    if (said != used)
-        oracle_fail(w,
-                    "epoch %" PRIu64 " is said to have been trained with %" PRIu64
-                    " examples, and its steps are made of %" PRIu64,
-                    epoch + 1, said, used);
+    uint64_t last = job_epoch(w->job, epoch).end - 1;
+    w->sets.said[last] = strtoull(examples + strlen("\"examples\":"), NULL, 10);
+    check_epoch(w, last);
 }
 
 static void backup_said(struct oracle *w, uint32_t server_0, const struct outgoing *item,
@@ -180,7 +193,7 @@ static void backup_said(struct oracle *w, uint32_t server_0, const struct outgoi
     const struct order *order = order_of(&item->packet);
     if (order != NULL && order->kind == ORDER_EVENT &&
         server_0 == sets->server_0) /* Not whose place was taken. */
-        check_epoch(w, &order->event);
+        hear_epoch(w, &order->event);
     if (order != NULL)
         return;
     if (message->kind == MESSAGE_START && message->generation >= sets->started) {

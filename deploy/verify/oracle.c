@@ -12,6 +12,7 @@
 #include "common/base/array.h"
 #include "deploy/engine/simulated_network.h"
 #include "deploy/verify/mode_invariants.h"
+#include "deploy/verify/serial_model.h"
 
 void oracle_fail(struct oracle *oracle, const char *format, ...)
 {
@@ -63,6 +64,13 @@ void oracle_counts_add(struct oracle_counts *to, const struct oracle_counts *fro
     to->handed += from->handed;
     to->record.kept += from->record.kept;
     to->record.torn += from->record.torn;
+}
+
+void oracle_check_updates(struct oracle *oracle, const struct model_state *state)
+{
+    if (state->differs > SERIAL_MODEL_TOLERANCE)
+        oracle_fail(oracle, "an update by %s differs from the serial model by %.2g of its values",
+                    oracle->job->optimizer.name, state->differs);
 }
 
 /* --- values that ever were ------------------------------------------------------------------- */
@@ -222,6 +230,7 @@ static enum status train_serially(struct oracle *w)
             model_state_step(&state, w->work, &shape, gradient);
         }
     }
+    oracle_check_updates(w, &state);
     free(gradient);
     model_state_free(&state);
     return status;

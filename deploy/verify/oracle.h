@@ -263,6 +263,8 @@ struct oracle_sets {
     struct model_state
         *states;     /* [steps + 1] as each step begins, of no arrays where nobody knows. */
     float *gradient; /* [elements] scratch. */
+    uint64_t *
+        said; /* [steps] with how many examples the epoch that the step ends was trained; 0: not said. */
     struct oracle_deal deals[ORACLE_DEALS]; /* The latest first. */
 };
 

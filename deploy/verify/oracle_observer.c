@@ -3,6 +3,7 @@
 #include "deploy/verify/oracle_observer.h"
 
 #include <stdlib.h>
+#include <string.h>
 
 #include "common/process/log.h"
 #include "common/store/generation.h"
@@ -162,10 +163,27 @@ static void note_heard(void *context, const struct simulated_process *p, struct 
         oracle_coordinator_hears(&x->oracle, p->number, packet);
 }
 
+/* What is said to be a checkpoint is one, whoever is killed now. */
+static void check_durable(struct check_run *x, const struct order_event *event)
+{
+    const char *step = strstr(event->members, "\"step\":");
+    char folder[DISK_PATH_MAX];
+    if (strcmp(event->name, "checkpoint") != 0 || step == NULL)
+        return;
+    checkpoint_path(folder, SIMULATED_OUT, strtoull(step + strlen("\"step\":"), NULL, 10));
+    for (uint32_t i = 0; i < engine_servers(&x->engine); i++)
+        if (!simulated_disk_is_durable(x->options.disks[i], folder,
+                                       x->storage.from_us + x->engine.now_us))
+            oracle_fail(&x->oracle, "%s is said to be a checkpoint before it is durable", folder);
+}
+
 static void note_said(void *context, const struct simulated_process *p, const struct outgoing *item,
                       uint32_t to)
 {
     struct check_run *x = context;
+    const struct order *order = order_of(&item->packet);
+    if (order != NULL && order->kind == ORDER_EVENT)
+        check_durable(x, &order->event);
     if (p->index == 0)
         oracle_coordinator_says(&x->oracle, p->number, item, to);
 }

@@ -11,6 +11,7 @@
 #include "common/base/random.h"
 #include "common/job/job_score.h"
 #include "common/process/log.h"
+#include "deploy/verify/serial_model.h"
 
 enum status simulated_work_init(struct simulated_work *work, const struct job *job,
                                 enum work_kind kind)
@@ -262,9 +263,27 @@ void model_state_compensate(struct model_state *state, const struct job *job,
         compensate(state, job, update, out);
 }
 
+/* A copy of what an update is about to change, in one piece of memory. */
+static float *copy_before(const struct model_state *state, const struct model_update *update,
+                          float *before[CHECKPOINT_ARRAYS_MAX])
+{
+    float *all = malloc(state->array_count * update->count * sizeof *all);
+    if (all == NULL) {
+        log_error("out of memory for an update");
+        exit(EXIT_TRAINING_FAILED);
+    }
+    for (uint32_t array = 0; array < state->array_count; array++) {
+        before[array] = all + array * update->count;
+        memcpy(before[array], state->arrays[array] + update->first, update->count * sizeof *all);
+    }
+    return all;
+}
+
 void model_state_make(struct model_state *state, const struct job *job,
                       const struct model_update *update)
 {
+    float *before[CHECKPOINT_ARRAYS_MAX], *after[CHECKPOINT_ARRAYS_MAX] = {NULL};
+    float *copy = copy_before(state, update, before);
     struct optimizer_update step = {
         .t = update->version + 1,
         .learning_rate = rate_of(job, update),
@@ -277,6 +296,11 @@ void model_state_make(struct model_state *state, const struct job *job,
     for (uint32_t slot = 0; slot + 1 < state->array_count && slot < OPTIMIZER_SLOTS_MAX; slot++)
         step.slots[slot] = state->arrays[slot + 1] + update->first;
     update_apply(job, state->offsets, update->first, &step);
+    for (uint32_t array = 0; array < state->array_count; array++)
+        after[array] = state->arrays[array] + update->first;
+    double differs = serial_model_differs(job, state->offsets, update, before, after);
+    state->differs = differs > state->differs ? differs : state->differs;
+    free(copy);
 }
 
 void model_state_apply(struct model_state *state, const struct job *job,

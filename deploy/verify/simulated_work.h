@@ -59,6 +59,8 @@ struct model_state {
     uint64_t elements;
     uint64_t *offsets; /* [variable_count] where each variable starts. */
     uint32_t variable_count;
+    double
+        differs; /* The most that one of its updates did from the serial model (serial_model.h). */
 };
 
 /* Version 0 of the job's model. */
