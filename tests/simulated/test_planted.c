@@ -13,7 +13,8 @@
 /* wraps: replica_put aggregator_offer sessions_judge work_begin async_ask owner_handle */
 /* wraps: follow_init simulated_disk_done_us checkpoint_write_part update_log_add */
 /* wraps: computation_may_leave group_close quorum_report quorum_go_back */
-/* wraps: quorum_counted pruned_take __assert_fail */
+/* wraps: quorum_counted pruned_take checkpoint_write_manifest group_add */
+/* wraps: staleness_counters_add __assert_fail */
 
 #include <inttypes.h>
 #include <stdio.h>
@@ -27,6 +28,7 @@
 #include "common/job/update.h"
 #include "deploy/engine/simulated_disk.h"
 #include "deploy/verify/history.h"
+#include "ps/mode/sync.h"
 #include "ps/mode/work_mode.h"
 #include "ps/owner/owner_state.h"
 #include "ps/router/sessions.h"
@@ -35,6 +37,7 @@
 #include "ps/shard/chunk.h"
 #include "ps/shard/group.h"
 #include "ps/shard/pruned.h"
+#include "ps/shard/staleness_counters.h"
 #include "ps/shard/update_log.h"
 #include "ps/work/evaluation.h"
 #include "ps/work/quorum.h"
@@ -87,6 +90,16 @@ enum bug {
     CHANGED_NODE,
     CHANGED_BATCH,
     LOST_ANSWER,
+    WRONG_RULE,       /* Nesterov's step is momentum's, wherever it is made: the same bits twice. */
+    MANIFEST_EARLY,   /* A checkpoint is said to be whole before its manifest is durable. */
+    BARRIER_EARLY,    /* Now and then whoever waits for a version is given the one before. */
+    LIMIT_OFF_BY_ONE, /* A gradient of --max-staleness + 1 is taken. */
+    STALENESS_FORGOTTEN, /* Now and then a gradient is counted as fresh. */
+    TWICE_AFTER_RESTART, /* A chunk that was loaded does not know which batches it has had. */
+    STALE_ANSWER,    /* Now and then an answer has the values and the version of the one before. */
+    LOST_CLOSE,      /* Backup: an owner never hears of which leaves one step in seven is made. */
+    GROUP_LAST_LOST, /* The last gradient of a group counts, and is not in the sum. */
+    SCORED_NEWEST,   /* What is given for a score are the newest values. */
     BUG_COUNT
 };
 
@@ -131,13 +144,23 @@ static const char *const bug_names[BUG_COUNT] = {
     "changed node",
     "changed batch",
     "lost answer",
+    "a wrong rule of an optimizer",
+    "manifest said to be durable early",
+    "barrier released one early",
+    "max-staleness off by one",
+    "staleness counted as none",
+    "applied twice after a restart",
+    "a stale version answered",
+    "lost CLOSE",
+    "last gradient of a group lost",
+    "newest values for a score",
 };
 
 /* What is planted, for the functions below, which nobody can give an argument. */
 static enum bug planted;
-static uint64_t times;    /* That it has done something. */
-static uint64_t seen;     /* Items that it could have spoiled. */
-static bool part_written; /* Just now. */
+static uint64_t times;                      /* That it has done something. */
+static uint64_t seen;                       /* Items that it could have spoiled. */
+static bool part_written, manifest_written; /* Just now. */
 static bool by_owner;     /* An update is made by an owner, and not by who checks it, ... */
 static uint64_t batch_of; /* ... and this is the batch whose rate it has: its last. */
 static bool nobody_is_given;
@@ -212,6 +235,18 @@ struct tally __real_quorum_counted(const struct quorum *quorum);
 struct tally __wrap_quorum_counted(const struct quorum *quorum);
 struct frame *__real_pruned_take(struct pruned *pruned, const struct pruned_step *step);
 struct frame *__wrap_pruned_take(struct pruned *pruned, const struct pruned_step *step);
+enum status __real_checkpoint_write_manifest(const struct disk *disk, const char *out,
+                                             const struct manifest *manifest, struct error *error);
+enum status __wrap_checkpoint_write_manifest(const struct disk *disk, const char *out,
+                                             const struct manifest *manifest, struct error *error);
+enum status __real_group_add(struct chunk *chunk, const struct chunk_gradient *gradient);
+enum status __wrap_group_add(struct chunk *chunk, const struct chunk_gradient *gradient);
+enum status __real_staleness_counters_add(struct staleness_counters *counters,
+                                          struct histogram *shape, uint32_t worker, uint64_t base,
+                                          uint64_t met, bool made);
+enum status __wrap_staleness_counters_add(struct staleness_counters *counters,
+                                          struct histogram *shape, uint32_t worker, uint64_t base,
+                                          uint64_t met, bool made);
 bool __real_evaluation_is_whole(const struct evaluation *evaluation);
 bool __wrap_evaluation_is_whole(const struct evaluation *evaluation);
 enum status __real_work_begin(struct work *work, const struct job *job, uint64_t first,
@@ -328,8 +363,29 @@ bool __wrap_computation_may_leave(const struct computation *computation, uint64_
 bool __wrap_batch_set_has(const struct batch_set *set, uint64_t batch)
 {
     bool has = __real_batch_set_has(set, batch);
-    times += planted == DOUBLE_APPLY && has;
-    return has && planted != DOUBLE_APPLY;
+    bool loaded = loaded_at[at_work.process % 256][at_work.owner % 4] > 0;
+    bool forgets = planted == DOUBLE_APPLY || (planted == TWICE_AFTER_RESTART && loaded);
+    times += forgets && has;
+    return has && !forgets;
+}
+
+enum status __wrap_group_add(struct chunk *chunk, const struct chunk_gradient *gradient)
+{
+    struct chunk_gradient changed = *gradient;
+    if (planted == GROUP_LAST_LOST && chunk->pending.members > 0 && gradient->sum != NULL &&
+        group_closes(chunk)) {
+        changed.sum = NULL;
+        times++;
+    }
+    return __real_group_add(chunk, &changed);
+}
+
+enum status __wrap_staleness_counters_add(struct staleness_counters *counters,
+                                          struct histogram *shape, uint32_t worker, uint64_t base,
+                                          uint64_t met, bool made)
+{
+    bool fresh = planted == STALENESS_FORGOTTEN && base < met && is_chosen();
+    return __real_staleness_counters_add(counters, shape, worker, fresh ? met : base, met, made);
 }
 
 enum status __wrap_chunk_apply(struct chunk *chunk, const struct chunk_update *update)
@@ -371,6 +427,13 @@ void __wrap_update_apply(const struct job *job, const uint64_t *offsets, uint64_
     }
     if (planted == RATE_ON_GRADIENT && by_owner)
         move_rate(job, &changed);
+    if (planted == WRONG_RULE && strcmp(job->optimizer.name, "nesterov") == 0) {
+        struct job other = *job;
+        strcpy(other.optimizer.name, "momentum");
+        times++;
+        __real_update_apply(&other, offsets, first, &changed);
+        return;
+    }
     __real_update_apply(job, offsets, first, &changed);
 }
 
@@ -443,9 +506,11 @@ enum sender __wrap_sessions_judge(struct sessions *sessions, const struct packet
 uint64_t __wrap_simulated_disk_done_us(const struct simulated_disk *disk, uint32_t writer)
 {
     uint64_t done_us = __real_simulated_disk_done_us(disk, writer);
-    if (planted != MANIFEST_FIRST || !part_written)
+    bool early = (planted == MANIFEST_FIRST && part_written) ||
+                 (planted == MANIFEST_EARLY && manifest_written);
+    part_written = manifest_written = false;
+    if (!early)
         return done_us;
-    part_written = false;
     times += done_us > disk->now_us;
     return disk->now_us;
 }
@@ -462,6 +527,13 @@ enum status __wrap_checkpoint_write_part(const struct disk *disk, const char *ou
                                         chunks, chunk_count, part, error);
 }
 
+enum status __wrap_checkpoint_write_manifest(const struct disk *disk, const char *out,
+                                             const struct manifest *manifest, struct error *error)
+{
+    manifest_written = true;
+    return __real_checkpoint_write_manifest(disk, out, manifest, error);
+}
+
 void __wrap___assert_fail(const char *assertion, const char *file, unsigned line,
                           const char *function)
 {
@@ -471,11 +543,70 @@ void __wrap___assert_fail(const char *assertion, const char *file, unsigned line
     _exit(EXIT_SUCCESS);
 }
 
+static enum release answer_early(const struct shard *shard, const struct read_request *wanted,
+                                 struct read_result *read)
+{
+    enum release release = sync_answer(shard, wanted, read);
+    if (release != RELEASE_LATER || wanted->version != shard->chunk.version + 1 || !is_chosen())
+        return release;
+    *read = (struct read_result){.values = shard->chunk.values, .version = wanted->version};
+    return RELEASE_NOW;
+}
+
+static struct plan wider_plan(const struct shard *shard)
+{
+    struct plan plan = *shard->chunk.plan;
+    plan.job.max_staleness++;
+    return plan;
+}
+
+static enum verdict judge_wider(const struct shard *shard, const struct message_exchange *exchange)
+{
+    const struct plan plan = wider_plan(shard);
+    struct shard wider = *shard;
+    wider.chunk.plan = &plan;
+    enum verdict verdict = shard_async.judge(&wider, exchange);
+    times += verdict != shard_async.judge(shard, exchange);
+    return verdict;
+}
+
+static enum status take_wider(struct shard *shard, const struct message *message,
+                              struct frame *gradient, enum verdict *verdict)
+{
+    const struct plan plan = wider_plan(shard), *own = shard->chunk.plan;
+    shard->chunk.plan = &plan;
+    enum status status = shard_async.take(shard, message, gradient, verdict);
+    shard->chunk.plan = own;
+    return status;
+}
+
+/* An owner and its chunks go by one table. */
+static void plant_rules(struct owner *owner)
+{
+    static struct shard_mode table;
+    const struct shard_mode *own = owner->rules;
+    if (planted == BARRIER_EARLY && own == &shard_sync) {
+        table = shard_sync;
+        table.answer = answer_early;
+    } else if (planted == LIMIT_OFF_BY_ONE && own == &shard_async &&
+               owner->plan->job.max_staleness > 0) {
+        table = shard_async;
+        table.judge = judge_wider;
+        table.take = take_wider;
+    } else {
+        return;
+    }
+    owner->rules = &table;
+    for (uint32_t i = 0; i < owner->owned_count; i++)
+        owner->owned[i].shard.rules = &table;
+}
+
 /* An owner that has its chunks says at once that they are there, as they are. */
 void __wrap_owner_handle(struct owner *owner, struct packet *packet, uint64_t now_us,
                          struct outbox *outbox)
 {
     const struct order *order = order_of(packet);
+    plant_rules(owner);
     bool keeps = planted == CHUNKS_KEPT && order != NULL && order->kind == ORDER_LOAD &&
                  owner->filled && owner->to_load == 0 && owner->rules == &shard_async;
     if (!keeps) {
@@ -649,6 +780,42 @@ static bool is_kept(const struct message *message)
     return message->kind == MESSAGE_CHUNK_STATE && message->chunk_state.array == CHECKPOINT_SCORED;
 }
 
+/* What a chunk has given last. */
+static struct {
+    struct frame *values;
+    uint64_t version;
+} given[256][32];
+
+static void forget_given(void)
+{
+    for (unsigned i = 0; i < 256 * 32; i++) {
+        frame_release(given[i / 32][i % 32].values);
+        given[i / 32][i % 32].values = NULL;
+    }
+}
+
+static void give_another(uint32_t process, struct outgoing *item)
+{
+    struct message_result *result = &item->packet.message.result;
+    if (!result->parameters || result->sum || result->array > 0 || result->chunk >= 32)
+        return;
+    struct frame **last = &given[process % 256][result->chunk].values;
+    uint64_t *version = &given[process % 256][result->chunk].version;
+    bool other = *last != NULL && *last != item->packet.payload;
+    bool stale = planted == STALE_ANSWER && !result->scored && *version < result->version;
+    if (other && ((stale && is_chosen()) || (planted == SCORED_NEWEST && result->scored))) {
+        times += planted == SCORED_NEWEST;
+        if (stale)
+            result->version = *version;
+        frame_release(item->packet.payload);
+        item->packet.payload = frame_retain(*last);
+    } else if (!result->scored) {
+        frame_release(*last);
+        *last = frame_retain(item->packet.payload);
+        *version = result->version;
+    }
+}
+
 static bool tamper(void *context, enum simulated_place place, uint32_t process,
                    struct outgoing *item)
 {
@@ -691,6 +858,11 @@ static bool tamper(void *context, enum simulated_place place, uint32_t process,
         message->exchange.step = message->exchange.step > 0 ? message->exchange.step - 1 : 1;
     else if (planted == LOST_ANSWER && place == BY_OWNER && kind == MESSAGE_RESULT)
         return !is_chosen();
+    else if (planted == LOST_CLOSE && place == INTO_OWNER && kind == MESSAGE_CLOSE &&
+             item->index == 0 && message->close.step % 7 == 3)
+        return times++, false;
+    else if ((planted == STALE_ANSWER || planted == SCORED_NEWEST) && place == BY_OWNER && result)
+        give_another(process, item);
     return true;
 }
 
@@ -705,6 +877,7 @@ static void search(enum bug bug)
         ck_assert_int_eq(history_draw(&plan, seed), STATUS_OK);
         memset(first_starts, 0, sizeof first_starts);
         memset(loaded_at, 0, sizeof loaded_at);
+        forget_given();
         plan.tamper.item = tamper;
         planted = bug;
         finding->histories = seed;
