@@ -33,7 +33,10 @@ static void happen(struct transcript *transcript, const struct happening *it)
         ck_assert_ptr_nonnull(payload);
         memcpy(payload->data, it->payload, payload->bytes);
     }
-    transcript_message(transcript, it->time_us, it->process, it->sender, &it->message, payload);
+    uint8_t header[HEADER_BYTES_MAX];
+    size_t count = message_encode(&it->message, header);
+    transcript_message(transcript, it->time_us, it->process, it->sender, &it->message, header,
+                       count, payload);
     frame_release(payload);
 }
 
