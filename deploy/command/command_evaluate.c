@@ -80,7 +80,7 @@ static struct choice choose_data(const struct options *options, const struct mod
 }
 
 static enum status open_source(struct source **source, const struct options *options,
-                               const struct choice *choice, const struct model_file *file,
+                               struct choice *choice, const struct model_file *file,
                                struct error *error)
 {
     struct error why;
@@ -91,6 +91,8 @@ static enum status open_source(struct source **source, const struct options *opt
         return status;
     wanted.seed = choice->seed;
     status = source_open(source, &wanted, &why);
+    if (status == STATUS_OK && (*source)->declares != NULL) /* A program has its own. */
+        snprintf(choice->data, sizeof choice->data, "%s", (*source)->data);
     if (status == STATUS_OK)
         return source_prepare(*source, EVALUATE_BATCH, job_loss_unit(&file->job), error);
     if (status == STATUS_PROGRAM)
@@ -142,7 +144,8 @@ static void print_data(const struct options *options, const struct choice *choic
     const char *remark = "";
     if (is_trained_on(file, source))
         remark = ", as trained on";
-    else if (!file->declared && !options_given(options, OPTION_EVALUATE, "data"))
+    else if (!file->declared && source->declares == NULL &&
+             !options_given(options, OPTION_EVALUATE, "data"))
         remark = ", for want of a --data";
     describe_data(text, choice->data, choice->seed);
     printf("data           %s, %s%s\n", text,
@@ -215,10 +218,12 @@ static enum status check_model(const struct options *options, const struct model
                                struct error *error)
 {
     enum status status = model_file_check_whole(file, options->path, error);
-    if (status == STATUS_OK && layers_of(options, file)[0] == '\0')
-        status = error_set(error, STATUS_INVALID,
-                           "%.300s: names no layers (\"model\" in its metadata): --model says them",
-                           options->path);
+    if (status == STATUS_OK && options->program == NULL && layers_of(options, file)[0] == '\0')
+        status =
+            error_set(error, STATUS_INVALID,
+                      "%.300s: names no layers (\"model\" in its metadata): --model says them, "
+                      "or --program brings them",
+                      options->path);
     return status;
 }
 

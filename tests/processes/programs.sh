@@ -132,6 +132,11 @@ run probed 0 syncopate probe --program "$program"
 says probed "^  program +[0-9a-f]{64}$"
 run probed-early 0 syncopate probe --program "$program --exit 0"
 says probed-early "^  program +it ended with exit code 3 before it declared what it computes$"
+# As another tool saves it, without metadata.
+LC_ALL=C sed 's/"model":/"other":/' "$work/alone/model.safetensors" >"$work/bare"
+run bare 0 syncopate evaluate "$work/bare" --program "$program"
+says bare "^test accuracy +$own %$"
+says bare "^data +synthetic:500.*, 100 test examples$"
 run measured 0 syncopate calibrate --program "$program" --micro-batch 8 --out "$work/here.json"
 says measured "a leaf's gradient .* ms"
 run compared 0 syncopate compare --program "$program" --modes sync,async --global-batch 40 --steps 20 --workers 2 --ps 1 \

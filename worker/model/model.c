@@ -183,7 +183,7 @@ static enum status unknown_layer(uint32_t number, const char *item, int length, 
         spelling_try(&spelling, presets[i].name);
     return error_set(error, STATUS_INVALID,
                      "layer %u '%.*s': not a layer; there are conv CxK, pool N, flatten and dense "
-                     "N, and the models cnn, mlp and softmax%s",
+                     "N, and the models cnn, mlp and softmax%s; --program takes any other",
                      number, length, item, spelling_hint(&spelling, "", hint));
 }
 

@@ -48,7 +48,7 @@ enum status source_options_for(struct source_options *source, const struct optio
         return error_set(error, STATUS_MISMATCH,
                          "%.200s was trained by a program (%.200s): give it with --program", path,
                          model + length);
-    if (status == STATUS_OK && !asks && options->program != NULL)
+    if (status == STATUS_OK && !asks && model[0] != '\0' && options->program != NULL)
         return error_set(error, STATUS_MISMATCH, "%.200s was trained by layers: without --program",
                          path);
     return status;

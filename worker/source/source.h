@@ -94,8 +94,8 @@ enum status source_options_of(struct source_options *source, const struct option
                               struct error *error);
 
 /* What asks for what a file was trained by: its model's text and its data's name, or a program in place of
- * both. STATUS_MISMATCH: of layers and a program one is given and the other is needed; `path` names the
- * file. */
+ * both. model: "" where the file names none. STATUS_MISMATCH: of layers and a program one is given and the
+ * other is needed; `path` names the file. */
 enum status source_options_for(struct source_options *source, const struct options *options,
                                const char *path, const char *model, const char *data,
                                struct error *error);
