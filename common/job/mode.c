@@ -30,6 +30,16 @@ const char *mode_numbered(unsigned number)
     return number < MODE_COUNT ? modes[number].name : NULL;
 }
 
+const char *mode_word(unsigned index)
+{
+    if (index == 0)
+        return modes[MODE_SYNC].name;
+    for (unsigned i = 0; i < MODE_COUNT; i++) /* --backup-workers says the modes of sets. */
+        if (i != MODE_SYNC && !modes[i].sets && --index == 0)
+            return modes[i].bounds != NULL ? modes[i].bounds : modes[i].name;
+    return NULL;
+}
+
 struct mode_text mode_text(struct mode_setting setting)
 {
     struct mode_text text;

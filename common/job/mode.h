@@ -33,9 +33,10 @@ struct mode_facts {
      * is not finite is left out, and counted; --use-locking has something to lock; and chunks log
      * computations, which have numbers (--record). */
     bool steps;
-    bool sets;        /* The leaves that make a step are decided as it goes, and recorded. */
-    bool replicates;  /* Workers get the sums, and make every update as well. */
-    bool bounds;      /* Its setting is "ssp:S": batches that workers may be apart. */
+    bool sets;       /* The leaves that make a step are decided as it goes, and recorded. */
+    bool replicates; /* Workers get the sums, and make every update as well. */
+    /* "ssp:S" where its setting is the batches that workers may be apart; else NULL. */
+    const char *bounds;
     bool accumulates; /* One update may be made of several gradients. */
 };
 
@@ -44,6 +45,8 @@ const struct mode_facts *mode_facts(enum mode mode);
 
 const char *mode_name(enum mode mode);
 const char *mode_numbered(unsigned number); /* NULL behind the last. */
+/* What --mode may be, sync first, as everywhere that people read: "ssp:S". NULL behind the last. */
+const char *mode_word(unsigned index);
 
 /* The facts of the mode in a run.json, "ssp:3"; those of an unknown mode for any other text. */
 const struct mode_facts *mode_facts_named(const char *name);

@@ -163,6 +163,7 @@ struct options {
 
     /* compare, and experiments. */
     const char *modes, *worker_counts; /* "sync,async", "1,2" */
+    const char *only_mode;             /* verify's; NULL: any. */
     struct options_list vary;          /* "learning-rate=0.1,0.2" each. */
     struct options_list config;        /* "slow=--learning-rate 0.01" each. */
     const char *plan;                  /* compare: a file with a plan. */

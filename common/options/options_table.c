@@ -15,13 +15,6 @@
 
 /* --- choices ------------------------------------------------------------------------------- */
 
-static const char *mode_word(unsigned index)
-{
-    /* sync first, as everywhere that people read. */
-    static const char *const words[] = {"sync", "async", "ssp:S", "allreduce", NULL};
-    return words[index];
-}
-
 static bool read_mode(const char *text, struct options *options)
 {
     struct mode_setting setting;
@@ -257,6 +250,7 @@ static const struct option_choice choice_term = {.word = term_word};
 static const struct option_choice choice_best = {.word = best_word};
 static const struct option_choice choice_initial_missing = {.word = initial_missing_word};
 static const struct option_choice choice_log_format = {.word = log_format_word};
+static const struct option_choice choice_mode_name = {.word = mode_numbered};
 static const struct option_choice choice_modes = {.check = check_modes, .known = mode_word};
 static const struct option_choice choice_model = {.known = model_word};
 static const struct option_choice choice_data = {.known = data_word};
@@ -428,6 +422,8 @@ const struct option_row option_rows[] = {
      "file alone 1."},
     {"seed", OPTION_GROUP_JOB, OPTION_KIND_U64, FIELD(job.seed), OPTION_VERIFY, "N", "1", 0,
      JOB_ANY_NUMBER, NULL, NULL, "Decides everything about a history: job, cluster and faults."},
+    {"mode", OPTION_GROUP_JOB, OPTION_KIND_TEXT, FIELD(only_mode), OPTION_VERIFY, "NAME", NULL, 0, 0,
+     &choice_mode_name, NULL, "Pass over the seeds of other modes."},
     {"histories", OPTION_GROUP_JOB, OPTION_KIND_U64, FIELD(histories), OPTION_VERIFY, "N", "1", 1,
      1e9, NULL, NULL, "Play so many, with seeds from --seed on."},
     {"vary", OPTION_GROUP_JOB, OPTION_KIND_LIST, FIELD(vary), OPTION_COMPARE, "NAME=LIST", NULL, 0, 0, NULL, NULL,

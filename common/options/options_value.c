@@ -9,6 +9,7 @@
 #include <strings.h>
 
 #include "common/base/spelling.h"
+#include "common/base/wording.h"
 #include "common/options/options_table.h"
 #include "common/store/checkpoint.h"
 
@@ -220,12 +221,13 @@ static enum status read_mode(const char *item, struct mode_setting *setting, str
     if (mode_read(item, setting) == STATUS_OK)
         return STATUS_OK;
     spelling_begin(&spelling, item);
-    for (unsigned i = 0; i < MODE_COUNT; i++)
-        spelling_try(&spelling, mode_facts((enum mode)i)->bounds ? "ssp:S" : mode_numbered(i));
-    return error_set(error, STATUS_INVALID,
-                     "'%s' is no mode; there are sync, async, allreduce and ssp:S " MODE_BOUND_WORDS
-                     "%s",
-                     item, spelling_hint(&spelling, "", hint));
+    char words[OPTION_WORDS_MAX] = "";
+    for (unsigned i = 0; mode_word(i) != NULL; i++) {
+        spelling_try(&spelling, mode_word(i));
+        wording_append(words, sizeof words, "%s%s", i > 0 ? ", " : "", mode_word(i));
+    }
+    return error_set(error, STATUS_INVALID, "'%s' is no mode; there are %s " MODE_BOUND_WORDS "%s",
+                     item, words, spelling_hint(&spelling, "", hint));
 }
 
 enum status options_modes(const char *list, struct mode_setting *modes, uint32_t max,

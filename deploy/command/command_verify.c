@@ -26,7 +26,9 @@ static void say_last_words(int number)
         return; /* There is no reader. */
 }
 
-static enum status play(uint64_t seed, const struct options *options, struct history_totals *modes)
+/* *played: whether it is a history of the mode that is wanted. */
+static enum status play(uint64_t seed, const struct options *options, struct history_totals *modes,
+                        bool *played)
 {
     struct history_plan plan;
     struct history_result result;
@@ -34,6 +36,12 @@ static enum status play(uint64_t seed, const struct options *options, struct his
     if (history_draw(&plan, seed) != STATUS_OK) {
         history_free(&plan);
         return STATUS_MEMORY;
+    }
+    *played =
+        options->only_mode == NULL || strcmp(options->only_mode, job_mode(&plan.job)->name) == 0;
+    if (!*played) {
+        history_free(&plan);
+        return STATUS_OK;
     }
     plan.verbose = options->verbose;
     snprintf(last_words, sizeof last_words,
@@ -60,8 +68,9 @@ int command_verify(const struct command_call *call, struct error *error)
     double began = clock_now_seconds();
     setvbuf(stdout, NULL, _IOLBF, 0); /* Output before an abort is complete. */
     signal(SIGABRT, say_last_words);
-    for (uint64_t i = 0; i < options->histories; i++)
-        if (play(options->job.seed + i, options, modes) != STATUS_OK) {
+    bool played;
+    for (uint64_t seed = options->job.seed, left = options->histories; left > 0; left -= played)
+        if (play(seed++, options, modes, &played) != STATUS_OK) {
             error_set(error, STATUS_MEMORY, "out of memory");
             return EXIT_TRAINING_FAILED;
         }

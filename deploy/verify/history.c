@@ -14,6 +14,7 @@
 #include "common/store/model_file.h"
 #include "common/store/run_directory.h"
 #include "common/store/run_record.h"
+#include "ps/mode/shard_mode.h"
 
 #define BETWEEN_US 100000000u /* From one phase to the next, for the disks. */
 #define SUB_PLAN   16         /* Sub-streams of the seed: plan, disks, faults, staleness. */
@@ -173,7 +174,8 @@ static void draw_faults(struct history_plan *plan, struct random_sequence *rando
         .silence = one_in(random, 2) ? 5 : 2,
         .recovery = one_in(random, 8) ? 8 : 60,
         .progress = 30,
-        .stop = plan->job.max_staleness > 0 ? 60 : 20, /* The slow may have to do theirs again. */
+        /* Where some are too stale the slow may have to do theirs again. */
+        .stop = shard_mode_of(&plan->job)->too_stale(&plan->job, UINT64_MAX) ? 60 : 20,
     };
 }
 

@@ -7,6 +7,8 @@
 #include <inttypes.h>
 #include <string.h>
 
+#include "ps/mode/shard_mode.h"
+
 /* What the sender computes from. */
 static const float *base_of(const struct oracle *w, const struct oracle_server *server,
                             uint32_t sender, const struct chunk_range *range)
@@ -59,8 +61,8 @@ enum verdict async_takes(struct oracle *w, struct oracle_server *server, uint32_
     const struct chunk_range *range = &w->partition->chunks[index];
     if (chunk->batches[exchange->step])
         return VERDICT_DUPLICATE;
-    bool stale = w->job->max_staleness > 0 && !exchange->skip &&
-                 exchange->base_version + w->job->max_staleness < chunk->version;
+    bool stale = !exchange->skip && exchange->base_version < chunk->version &&
+                 shard_mode_of(w->job)->too_stale(w->job, chunk->version - exchange->base_version);
     if (stale && !w->job->staleness_loses)
         return VERDICT_STALE;
     chunk->batches[exchange->step] = 1;
@@ -142,7 +144,7 @@ void async_snapshot(struct oracle *w, const struct oracle_server *server, uint32
 /* A worker may be refused by a chunk, and then computes the batch once more. */
 static bool computes_again(const struct oracle *w)
 {
-    return w->job->max_staleness > 0 && !w->job->staleness_loses;
+    return shard_mode_of(w->job)->too_stale(w->job, UINT64_MAX) && !w->job->staleness_loses;
 }
 
 void async_given(struct oracle *w, struct oracle_worker *worker, uint64_t step)

@@ -37,12 +37,10 @@ const char *async_fault(const struct job *job, const struct message_exchange *ex
     return NULL;
 }
 
-/* By --max-staleness. */
 static bool is_too_stale(const struct shard *shard, const struct message_exchange *exchange)
 {
-    const struct job *job = &shard->chunk.plan->job;
-    return job->max_staleness > 0 && !exchange->skip &&
-           chunk_staleness(&shard->chunk, exchange->base_version) > job->max_staleness;
+    uint64_t staleness = chunk_staleness(&shard->chunk, exchange->base_version);
+    return !exchange->skip && shard->rules->too_stale(&shard->chunk.plan->job, staleness);
 }
 
 /* A gradient that is too stale is refused and computed again, or its batch counts without it. */

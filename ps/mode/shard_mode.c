@@ -52,6 +52,11 @@ void shard_check(const struct shard *shard)
 
 /* --- defaults ------------------------------------------------------------------------------ */
 
+bool shard_too_stale(const struct job *job, uint64_t staleness)
+{
+    return job->max_staleness > 0 && staleness > job->max_staleness;
+}
+
 #pragma GCC diagnostic ignored "-Wunused-parameter"
 
 void shard_as_it_is(struct shard *shard)

@@ -95,6 +95,9 @@ struct shard_mode {
     const char *(*fault)(const struct job *job, const struct message_exchange *exchange);
     /* VERDICT_NONE: take it. Else the reason against it. */
     enum verdict (*judge)(const struct shard *shard, const struct message_exchange *exchange);
+    /* Whether a gradient so many versions old is too stale to be applied. Then its batch is computed
+     * again, or counts without it (--max-staleness=N:lost). Default: by --max-staleness. Pure. */
+    bool (*too_stale)(const struct job *job, uint64_t staleness);
     /* A gradient that judge lets through: a reference, or NULL for a batch that is left out.
      * STATUS_MEMORY: it is lost, and training cannot go on. */
     enum status (*take)(struct shard *shard, const struct message *message, struct frame *gradient,
@@ -135,10 +138,12 @@ struct shard_mode {
 };
 
 #define SHARD_DEFAULTS                                                                             \
-    .forget = shard_as_it_is, .close = shard_as_it_is, .close_step = shard_waits_for_all,          \
-    .left_out = shard_counts_all, .gives = shard_gives, .doubts = shard_trusts
+    .forget = shard_as_it_is, .close = shard_as_it_is, .too_stale = shard_too_stale,               \
+    .close_step = shard_waits_for_all, .left_out = shard_counts_all, .gives = shard_gives,         \
+    .doubts = shard_trusts
 
 void shard_as_it_is(struct shard *shard);
+bool shard_too_stale(const struct job *job, uint64_t staleness);
 void shard_waits_for_all(struct shard *shard, const struct message_close *close,
                          const struct leaf_set *set);
 bool shard_counts_all(const struct shard *shard, uint32_t worker);

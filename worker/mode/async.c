@@ -59,10 +59,9 @@ void follow_async_complete(struct follow *follow, uint64_t version, struct envel
     (void)version;
     (void)now_us;
     (void)outbox;
-    const struct job *job = follow->job;
     if (book_of(follow)->current == UINT64_MAX)
         return;
-    bool again = follow->refused && job->max_staleness > 0 && !job->staleness_loses;
+    bool again = follow->refused && !follow->job->staleness_loses;
     follow->refusals = again ? follow->refusals + 1 : 0;
     if (again)
         lease_book_again(book_of(follow));

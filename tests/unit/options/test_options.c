@@ -677,17 +677,16 @@ TEST_PLAIN(the_item_of_a_list_that_is_wrong_is_named)
 {
     static const char *const modes[][2] = {
         {"sync,asnyc",
-         "'asnyc' is no mode; there are sync, async, allreduce and ssp:S " MODE_BOUND_WORDS
+         "'asnyc' is no mode; there are sync, async, ssp:S, allreduce " MODE_BOUND_WORDS
          " (did you mean async?)"},
         {"sync,parallel",
-         "'parallel' is no mode; there are sync, async, allreduce and ssp:S " MODE_BOUND_WORDS},
+         "'parallel' is no mode; there are sync, async, ssp:S, allreduce " MODE_BOUND_WORDS},
         {"sync,SYNC", "sync is there twice"},
         {"ssp:2,async,ssp:2", "ssp:2 is there twice"},
-        {"ssp", "'ssp' is no mode; there are sync, async, allreduce and ssp:S " MODE_BOUND_WORDS
+        {"ssp", "'ssp' is no mode; there are sync, async, ssp:S, allreduce " MODE_BOUND_WORDS
                 " (did you mean ssp:S?)"},
-        {"ssp:-1",
-         "'ssp:-1' is no mode; there are sync, async, allreduce and ssp:S " MODE_BOUND_WORDS
-         " (did you mean ssp:S?)"},
+        {"ssp:-1", "'ssp:-1' is no mode; there are sync, async, ssp:S, allreduce " MODE_BOUND_WORDS
+                   " (did you mean ssp:S?)"},
         {"sync,", "item 2 of the list is empty"},
         {"sync,,async", "item 2 of the list is empty"},
     };
