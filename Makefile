@@ -107,6 +107,8 @@ INSTALLED := $(UNITS_D:deploy/systemd/%=$(UNITDIR)/%) $(PROGRAMS:$(BUILD)/%=$(BI
 programs  = $(patsubst %.c,$(BUILD)/%,$(sort $(call in_rooms,tests/$(1),test_*.c)))
 scripts   = $(filter-out %/lib.sh,$(sort $(wildcard tests/$(1)/*.sh)))
 UNIT      := $(call programs,unit)
+# Conversations with one core: a text each, read by one program of many names (tests/talks/talk.c).
+TALKS     := $(patsubst %.talk,$(BUILD)/%,$(sort $(wildcard tests/talks/*.talk)))
 SIMULATED := $(call programs,simulated)
 PROCESSES := $(call programs,processes) $(call scripts,processes)
 # What a test is, its first lines say: "test: WORD...", and "wraps: FUNCTION..." for functions of its own in the place
@@ -131,7 +133,7 @@ FUZZERS   := $(patsubst %.c,$(BUILD)/%,$(sort $(wildcard tests/fuzz/fuzz_*.c tes
 ifeq ($(MODE),tsan)
 TESTS     := $(filter $(call marked,tsan),$(PROCESSES) $(UNIT)) $(THREADS)
 else
-TESTS     := $(filter $(if $(filter asan$(WHOLE),$(MODE)),$(call marked,asan),%),$(PROCESSES)) $(THREADS) $(SIMULATED) $(UNIT) $(FUZZERS)
+TESTS     := $(filter $(if $(filter asan$(WHOLE),$(MODE)),$(call marked,asan),%),$(PROCESSES)) $(THREADS) $(SIMULATED) $(UNIT) $(TALKS) $(FUZZERS)
 endif
 TESTS     := $(filter-out $(if $(filter-out release,$(MODE)),$(call marked,once)),$(TESTS))
 # The longest come first, so that the short ones fill the gaps.
@@ -277,7 +279,7 @@ shapes: setup-check ## published shapes in virtual time; ratios of comparisons
 
 unit: setup-check ## the unit tests alone
 	@$(AGAIN) tests
-	@$(RUN_TESTS) $(UNIT)
+	@$(RUN_TESTS) $(UNIT) $(TALKS)
 
 coverage: setup-check ## lines and branches run by units, threads and simulations
 	@$(AGAIN) MODE=coverage run-coverage
@@ -466,6 +468,9 @@ WRAP       = $(addprefix -Wl$(comma)--wrap=,$(shell sed -nE 's,^/\* wraps: (.*) 
 comma     := ,
 $(BUILD)/tests/%: $(BUILD)/tests/%.o $(TEST_A) $(DEPLOY_A) $(WORKER_CHECKED_A) $(PS_CHECKED_A) $(COMMON_A)
 	$(STEP) $(CC) $(ALL_CFLAGS) $(WRAP) -o $@ $(LINKED) $(ALL_LIBS) $(TEST_LIBS)
+$(TALKS): $(BUILD)/tests/talks/talk
+	@ln -f $< $@
+$(BUILD)/tests/talks/talk: $(call objects,tests/talks)
 # Benchmarks measure the code of the programs. The oracle must find the planted faults.
 $(BENCHES) $(BUILD)/tests/simulated/test_planted: $(BUILD)/tests/%: $(BUILD)/tests/%.o $(TEST_A) $(DEPLOY_A) \
     $(WORKER_A) $(PS_A) $(COMMON_A)
@@ -536,7 +541,7 @@ run-tests:
 	@$(RUN_TESTS) $(TESTS)
 
 # Counts of a run before this one would be added to.
-run-coverage: $(UNIT) $(filter $(BUILD)/%,$(THREADS) $(SIMULATED))
+run-coverage: $(UNIT) $(TALKS) $(filter $(BUILD)/%,$(THREADS) $(SIMULATED))
 	@find $(BUILD) -name '*.gcda' -delete
 	@$(RUN_TESTS) $^
 	@tests/coverage.sh $(BUILD)

@@ -8,8 +8,8 @@ cd "$(dirname "$0")/.."
 page=tests/PROMISES.md
 
 # ID TEST of every tag.
-tags=$(grep -rE --include='*.c' --include='*.sh' -m 1 '^(# |/\* )promises: ' tests |
-    sed -E 's#^[^:]*/([^/:]+)\.(c|sh):(/\*|\#) promises: #\1 #; s# \*/$##' |
+tags=$(grep -rE --include='*.c' --include='*.sh' --include='*.talk' -m 1 '^(# |/\* )promises: ' tests |
+    sed -E 's#^[^:]*/([^/:]+)\.(c|sh|talk):(/\*|\#) promises: #\1 #; s# \*/$##' |
     awk '{ sub(/^test_/, "", $1); for (i = 2; i <= NF; i++) print $i, $1 }' | sort -u)
 new=$(mktemp)
 trap 'rm -f "$new"' EXIT

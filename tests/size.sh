@@ -3,7 +3,7 @@
 #
 # A line of code is neither blank nor comment; one of more than 100 columns counts as its length over 80,
 # so that packing does not make anything smaller. Tokens (words, numbers, strings, signs) show packing, too.
-# Counted are .c .h .inc .proto .py .js .css .html .sh and the Makefile, as git has them, laid out by
+# Counted are .c .h .inc .proto .py .js .css .html .sh .talk .words and the Makefile, as git has them, laid out by
 # clang-format; pages (.md) are counted in bytes. A room is a folder below common, ps, worker or deploy.
 #
 # --check: fails where a room has more lines of code than tests/size.limits gives it, or has no limit. A limit
@@ -24,7 +24,7 @@ count()
         FNR == 1 {
             room = room_of(FILENAME); inside = 0
             files[room]++
-            hash = FILENAME ~ /(\.sh|\.py|Makefile)$/
+            hash = FILENAME ~ /(\.sh|\.py|\.talk|\.words|Makefile)$/
         }
         {
             lines[room]++
@@ -55,7 +55,7 @@ count()
         END { for (room in files) print room, files[room], lines[room], code[room], tokens[room] }'
 }
 
-table=$(git ls-files '*.c' '*.h' '*.inc' '*.proto' '*.py' '*.js' '*.css' '*.html' '*.sh' Makefile | count | sort)
+table=$(git ls-files '*.c' '*.h' '*.inc' '*.proto' '*.py' '*.js' '*.css' '*.html' '*.sh' '*.talk' '*.words' Makefile | count | sort)
 
 if [ "${1-}" = --check ]; then
     awk 'NR == FNR { if ($1 != "#") limit[$1] = $2; next }

@@ -6,8 +6,6 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "common/wire/message_fields.h"
-
 /* --- writing --------------------------------------------------------------------------------- */
 
 struct line {
@@ -166,5 +164,13 @@ void message_line(const struct message *message, char text[MESSAGE_LINE_MAX])
     put_word(&line, role_name(message->role));
     put(&line, '/');
     put_number(&line, message->index);
+    text[line.used] = '\0';
+}
+
+void message_line_fields(const struct message_field *rows, const void *of,
+                         char text[MESSAGE_LINE_MAX])
+{
+    struct line line = {.text = text};
+    put_fields(&line, "", rows, of);
     text[line.used] = '\0';
 }

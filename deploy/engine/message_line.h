@@ -15,10 +15,14 @@
 #ifndef DEPLOY_ENGINE_MESSAGE_LINE_H
 #define DEPLOY_ENGINE_MESSAGE_LINE_H
 
-#include "common/wire/message.h"
+#include "common/wire/message_fields.h"
 
 #define MESSAGE_LINE_MAX 4096
 
 void message_line(const struct message *message, char text[MESSAGE_LINE_MAX]);
+
+/* The fields alone, of these rows: " step=5 final". */
+void message_line_fields(const struct message_field *rows, const void *of,
+                         char text[MESSAGE_LINE_MAX]);
 
 #endif

@@ -794,7 +794,7 @@ server 0: running, an epoch is being scored|a worker|W|lost-w0-evaluating-sync
 server 0: going back to a checkpoint|another server|W + R|lost-ps2-recovering
 server 0: closing, the last checkpoint is being cut|another server|W + R|lost-ps1-closing-sync
 server 0: finishing, waits for farewells|a worker|W|lost-w0-finishing-sync
-server 0: finishing, stopped before all have found it again|those who look for it|S|test_coordinator_faults:a_stop_after_a_restart_of_server_0_waits_for_all_to_hear_of_it
+server 0: finishing, stopped before all have found it again|those who look for it|S|coordinator_server_lost.talk:a stop after a restart of server 0 waits for all to hear of it
 another server: joining, nobody has answered|server 0|T|lost-ps0-before-sync
 another server: joining again|server 0|T|late-ps1
 another server: serving|server 0|W + R|lost-ps0-running-sync
@@ -817,6 +817,7 @@ if [ $# -eq 0 ] && short_run; then
     ok "the table of deploy/FAILURES.md is what is tested"
     while IFS='|' read -r state other deadline test; do
         case $test in
+            *.talk:*) grep -qxF "talk ${test#*:}" "$(dirname "$0")/../talks/${test%%:*}" ;;
             *:*) grep -qE "TEST[A-Z_]*\(${test#*:}[,)]" "$(dirname "$0")"/../unit/*/"${test%%:*}.c" ;;
             *) grep -qF -- "$test|" <(lines | tr -d '*') ;;
         esac || fail "there is no test $test for: $state, without $other ($deadline)"
