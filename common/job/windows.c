@@ -87,12 +87,7 @@ static void advance(struct windows *windows)
     }
 }
 
-uint64_t windows_of_job(const struct job *job)
-{
-    return job->report_every > 0 ? (job->steps + job->report_every - 1) / job->report_every : 0;
-}
-
-struct window window_of(const struct job *job, uint64_t number, const struct tally *tally)
+static struct window window_of(const struct job *job, uint64_t number, const struct tally *tally)
 {
     struct window window = {.number = number,
                             .first = number * job->report_every,

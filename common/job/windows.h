@@ -43,10 +43,6 @@ struct windows {
     struct tally *tallies; /* [room], window k in place k % room; owned. */
 };
 
-/* The windows of a job; and one of them (from 0), with its score. */
-uint64_t windows_of_job(const struct job *job);
-struct window window_of(const struct job *job, uint64_t number, const struct tally *tally);
-
 /* Count from `first`, before which its window had scored `so_far`. STATUS_MEMORY. */
 enum status windows_init(struct windows *windows, const struct job *job, uint64_t first,
                          const struct window_so_far *so_far);

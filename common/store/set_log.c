@@ -16,7 +16,8 @@
 #define BLOCK_ENDS   8 /* The length and the checksum. */
 #define LIST_MAX     (UINT32_C(64) << 20)
 
-void set_log_path(char *path, const char *out, uint64_t session)
+/* "OUT/record/0001-sets.log" into path[DISK_PATH_MAX]. */
+static void set_log_path(char *path, const char *out, uint64_t session)
 {
     snprintf(path, DISK_PATH_MAX, "%s/" RUN_RECORD_FOLDER "/%04" PRIu64 "-sets.log", out, session);
 }

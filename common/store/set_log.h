@@ -33,9 +33,6 @@ struct set_log {
     uint32_t chain; /* Their last checksum. */
 };
 
-/* "OUT/record/0001-sets.log" into path[DISK_PATH_MAX]. */
-void set_log_path(char *path, const char *out, uint64_t session);
-
 /* The file of this session, which may have been begun by a process that was killed; those of later
  * sessions go. The folder is there. */
 enum status set_log_open(struct set_log *log, const struct disk *disk, const char *out,

@@ -36,12 +36,11 @@ struct recorder {
     pthread_mutex_t lock; /* Guards all below. */
     bool failed;          /* It could not be written, and that was said. */
     struct keeper keeper;
-    struct slot *slots;     /* [region.slots] */
-    struct segment segment; /* That is filled. */
-    struct span *spans;     /* [SEGMENT_SPANS] of it, ... */
-    uint32_t written;       /* ... of which so many are in the file, ... */
-    uint64_t written_ns;    /* ... since then. */
-    uint64_t lost;
+    struct slot *slots;         /* [region.slots] */
+    struct segment segment;     /* That is filled. */
+    struct span *spans;         /* [SEGMENT_SPANS] of it, ... */
+    uint32_t written;           /* ... of which so many are in the file, ... */
+    uint64_t written_ns;        /* ... since then. */
     struct follower *followers; /* [follower_count] by worker. */
     uint32_t follower_count;
     struct listener next; /* Takes all events, too. */
@@ -96,10 +95,7 @@ static uint32_t choose_slot(struct recorder *r)
     uint32_t slot = oldest(r, false);
     while (slot == UINT32_MAX && keeper_give_up(&r->keeper))
         slot = oldest(r, false);
-    if (slot != UINT32_MAX)
-        return slot;
-    r->lost++;
-    return oldest(r, true);
+    return slot != UINT32_MAX ? slot : oldest(r, true);
 }
 
 static void next_segment(struct recorder *r)
@@ -359,9 +355,4 @@ void recorder_heard(struct recorder *recorder, const struct message *message, ui
         begin(follower, step, answered_ns);
     }
     pthread_mutex_unlock(&r->lock);
-}
-
-uint64_t recorder_lost(const struct recorder *recorder)
-{
-    return recorder->lost;
 }

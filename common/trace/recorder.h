@@ -54,7 +54,4 @@ void recorder_listen(struct recorder *recorder, struct listener *listener);
 /* A server has heard that a worker's gradient of a step, or that it asks for values to score. */
 void recorder_heard(struct recorder *recorder, const struct message *message, uint64_t at_ns);
 
-/* Segments that were written over though something of a kept step was in them. */
-uint64_t recorder_lost(const struct recorder *recorder);
-
 #endif

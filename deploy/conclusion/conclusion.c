@@ -404,8 +404,8 @@ static void write_estimate_members(struct json_writer *writer, const struct esti
     json_writer_u64(writer, "count", estimate->count);
 }
 
-void conclusion_write_estimate(struct json_writer *writer, const char *name,
-                               const struct estimate *estimate)
+static void write_estimate(struct json_writer *writer, const char *name,
+                           const struct estimate *estimate)
 {
     json_writer_object_line(writer, name);
     write_estimate_members(writer, estimate, "value");
@@ -448,10 +448,10 @@ static void write_beside(struct json_writer *writer, const struct config_conclus
 {
     static const char *const parities[] = {NULL, "equal", "below", "above", "open"};
     json_writer_object(writer, "beside_reference");
-    conclusion_write_estimate(writer, "time", &config->rungs[0].time);
-    conclusion_write_estimate(writer, "work", &config->work);
-    conclusion_write_estimate(writer, "pace", &config->pace);
-    conclusion_write_estimate(writer, "cost", &config->cost);
+    write_estimate(writer, "time", &config->rungs[0].time);
+    write_estimate(writer, "work", &config->work);
+    write_estimate(writer, "pace", &config->pace);
+    write_estimate(writer, "cost", &config->cost);
     json_writer_text(writer, "word",
                      config->word != WORD_NONE ? conclusion_word(config->word) : NULL);
     json_writer_real(writer, "p", config->p);
@@ -459,9 +459,9 @@ static void write_beside(struct json_writer *writer, const struct config_conclus
     json_writer_real(writer, "speed_up", config->speed_up);
     json_writer_real(writer, "hardware_efficiency", config->hardware);
     json_writer_real(writer, "statistical_efficiency", config->statistical);
-    conclusion_write_estimate(writer, "accuracy_points", &config->accuracy);
+    write_estimate(writer, "accuracy_points", &config->accuracy);
     json_writer_text(writer, "accuracy_parity", parities[config->parity]);
-    conclusion_write_estimate(writer, "train_loss", &config->loss);
+    write_estimate(writer, "train_loss", &config->loss);
     json_writer_bool(writer, "unequal_work", config->unequal_work);
     json_writer_end(writer);
 }
@@ -475,7 +475,7 @@ static void write_rung(struct json_writer *writer, const struct rung *rung, bool
         json_writer_u64(writer, names[i], rung->outcomes[i]);
     write_number(writer, "median", rung->median);
     if (beside)
-        conclusion_write_estimate(writer, "time", &rung->time);
+        write_estimate(writer, "time", &rung->time);
     json_writer_end(writer);
 }
 

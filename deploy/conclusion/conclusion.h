@@ -126,7 +126,5 @@ double conclusion_pace(const struct record *record);
 void conclusion_write_json(struct json_writer *writer, const struct conclusion *conclusion);
 void conclusion_write_config_json(struct json_writer *writer, const struct conclusion *conclusion,
                                   size_t index);
-void conclusion_write_estimate(struct json_writer *writer, const char *name,
-                               const struct estimate *estimate);
 
 #endif

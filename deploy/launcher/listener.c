@@ -14,7 +14,8 @@ struct speaker {
     bool coordinates;
 };
 
-void listener_say(const struct listener *listener, const char *line)
+/* A line for the person. */
+static void say_line(const struct listener *listener, const char *line)
 {
     const struct launch_watch *watch = listener->watch;
     if (watch != NULL && watch->say != NULL)
@@ -29,14 +30,14 @@ void listener_remark(const struct listener *listener, enum log_level level, cons
     if (level > LOG_WARNING && listener->quiet)
         return;
     log_remark(level, text, line);
-    listener_say(listener, line);
+    say_line(listener, line);
 }
 
 static void hear(void *context, const char *line, enum log_level level)
 {
     const struct speaker *speaker = context;
     if (speaker->listener->verbose || level == LOG_WARNING)
-        listener_say(speaker->listener, line);
+        say_line(speaker->listener, line);
 }
 
 /* The same for a process on another host. Its name precedes each line but JSON, which has it. */
@@ -74,5 +75,5 @@ void listener_say_tail(const struct listener *listener, const struct child *chil
 {
     size_t kept = child->tail_count < CHILD_TAIL ? child->tail_count : CHILD_TAIL;
     for (size_t i = child->tail_count - kept; kept > 1 && i + 1 < child->tail_count; i++)
-        listener_say(listener, child->tail[i % CHILD_TAIL]);
+        say_line(listener, child->tail[i % CHILD_TAIL]);
 }

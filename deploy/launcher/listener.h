@@ -21,9 +21,6 @@ struct listener {
     struct log_once log_once;         /* Failures to write logs. */
 };
 
-/* A line for the person. */
-void listener_say(const struct listener *listener, const char *line);
-
 /* The launcher's own message. */
 void listener_remark(const struct listener *listener, enum log_level level, const char *text);
 

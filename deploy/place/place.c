@@ -28,7 +28,7 @@ const char *place_source_word(unsigned source)
     return source < PLACE_SOURCE_COUNT ? words[source] : NULL;
 }
 
-bool place_is_named(const struct place_request *request, const char *job_name)
+static bool is_named(const struct place_request *request, const char *job_name)
 {
     return request->job_name != NULL && strcmp(request->job_name, job_name) == 0;
 }
@@ -38,15 +38,14 @@ bool place_is_named(const struct place_request *request, const char *job_name)
 /* Chief and master train, as worker 0. */
 static bool is_named_worker(const struct place_request *request)
 {
-    return place_is_named(request, "worker") || place_is_named(request, "chief") ||
-           place_is_named(request, "master");
+    return is_named(request, "worker") || is_named(request, "chief") || is_named(request, "master");
 }
 
 /* Where every place serves and works; a given role limits it to that. */
 static void place_both(struct place *place, const struct place_request *request, uint32_t index)
 {
     place->serves = !is_named_worker(request);
-    place->works = !place_is_named(request, "ps");
+    place->works = !is_named(request, "ps");
     place->server = place->worker = index;
 }
 
@@ -70,7 +69,7 @@ static enum status number_together(struct place *place, const struct place_reque
 static enum status number_group(struct place *place, const struct place_request *request,
                                 struct numbered *numbered, struct error *error)
 {
-    bool server = place_is_named(request, "ps");
+    bool server = is_named(request, "ps");
     uint64_t index = numbered->rank - numbered->group_first;
     uint64_t own = numbered->group_size, other = numbered->other_size;
     uint64_t servers = request->servers >= 0 ? (uint64_t)request->servers : server ? own : other;
@@ -139,7 +138,7 @@ enum status place_number(struct place *place, const struct place_request *reques
                          numbered->rank, numbered->size_name, numbered->size);
     if (request->colocated)
         return number_together(place, request, numbered, error);
-    if (place_is_named(request, "evaluator")) {
+    if (is_named(request, "evaluator")) {
         place->evaluates = true;
         return STATUS_OK;
     }

@@ -31,8 +31,6 @@ struct numbered {
 enum status place_number(struct place *place, const struct place_request *request,
                          struct numbered *numbered, struct error *error);
 
-bool place_is_named(const struct place_request *request, const char *job_name);
-
 /* The port of server `index` on a host of its source: from port_base on, or base. */
 uint32_t place_port(const struct place_request *request, uint64_t base, uint32_t index);
 

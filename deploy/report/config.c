@@ -132,7 +132,8 @@ static bool is_first_of_mode(const struct comparison *comparison, size_t index)
     return true;
 }
 
-bool configs_differ(const struct comparison *comparison)
+/* Whether any run has such an option or effect. */
+static bool any_differs(const struct comparison *comparison)
 {
     for (size_t i = 0; i < comparison->group_count; i++)
         if (group_config(&comparison->groups[i]).text[0] != '\0')
@@ -221,7 +222,7 @@ static void put_text(FILE *stream, const struct group *group, const char *who, c
 void configs_write_text(FILE *stream, const struct comparison *comparison)
 {
     each_named(stream, comparison, put_text);
-    if (!configs_differ(comparison))
+    if (!any_differs(comparison))
         return;
     each_config(stream, comparison, true, put_text);
     each_config(stream, comparison, false, put_text);
@@ -255,11 +256,11 @@ static void put_html(FILE *stream, const struct group *group, const char *who, c
 
 void configs_write_html(FILE *stream, const struct comparison *comparison)
 {
-    if (!configs_differ(comparison) && !any_is_named(comparison))
+    if (!any_differs(comparison) && !any_is_named(comparison))
         return;
     fputs("<ul class=\"arms\">\n", stream);
     each_named(stream, comparison, put_html);
-    if (configs_differ(comparison)) {
+    if (any_differs(comparison)) {
         each_config(stream, comparison, true, put_html);
         each_config(stream, comparison, false, put_html);
     }
@@ -310,7 +311,7 @@ void configs_write_effects(FILE *stream, const struct comparison *comparison)
 void configs_write_effects_html(FILE *stream, const struct comparison *comparison)
 {
     char line[LINE_BYTES];
-    if (!configs_differ(comparison))
+    if (!any_differs(comparison))
         return;
     fputs("<ul class=\"arms\">\n", stream);
     for (size_t i = 0; i < comparison->group_count; i++) {

@@ -32,9 +32,6 @@ double config_rate(const struct record *record);
 /* The part of the gradients that --delay-compensation changed: all with staleness above 0. */
 double config_moved(const struct record *record);
 
-/* Whether any run has such an option or effect. */
-bool configs_differ(const struct comparison *comparison);
-
 /* A line for each named configuration with its options; then one for each mode, those with options
  * first, without repetition. Nothing when no mode has any. */
 void configs_write_text(FILE *stream, const struct comparison *comparison);

@@ -64,7 +64,8 @@ static unsigned process_number(const struct writer *w, enum role role, uint32_t 
     return 2 + (unsigned)spans_place(w->spans, role, index);
 }
 
-bool chrome_shows(const struct chrome_about *about, const struct span *span)
+/* Messages may be left out. */
+static bool shows(const struct chrome_about *about, const struct span *span)
 {
     bool message = span->kind == SPAN_SEND || span->kind == SPAN_TAKE;
     return !about->without_messages || !message;
@@ -221,7 +222,7 @@ static void put_path(struct writer *w, const struct trace_step *step, size_t id)
     struct critical path = critical_of(w->spans, step);
     size_t shown[CRITICAL_PARTS], count = 0;
     for (size_t i = 0; i < CRITICAL_PARTS; i++)
-        if (path.parts[i] != SIZE_MAX && chrome_shows(w->about, &w->spans->list[path.parts[i]]))
+        if (path.parts[i] != SIZE_MAX && shows(w->about, &w->spans->list[path.parts[i]]))
             shown[count++] = path.parts[i];
     for (size_t i = 0; i < count && count > 1; i++)
         put_flow(w, shown[i], i == 0 ? "s" : i + 1 < count ? "t" : "f", id);
@@ -296,7 +297,7 @@ enum status chrome_write(FILE *out, const struct spans *spans, const struct chro
         put_path(&w, &spans->steps[i], i + 1);
     }
     for (size_t i = 0; i < spans->count; i++)
-        if (chrome_shows(about, &spans->list[i]))
+        if (shows(about, &spans->list[i]))
             put_span(&w, i);
     put(&w, "\n]}\n");
     lanes_free(&lanes);

@@ -25,7 +25,4 @@ struct chrome_about {
 enum status chrome_write(FILE *out, const struct spans *spans, const struct chrome_about *about,
                          uint64_t *bytes);
 
-/* Whether a span is included: messages may be left out. */
-bool chrome_shows(const struct chrome_about *about, const struct span *span);
-
 #endif

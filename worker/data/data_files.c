@@ -315,7 +315,7 @@ static enum status open_tables(struct data_files *files, const struct data_text 
 
 /* --- all ---------------------------------------------------------------------------------------- */
 
-unsigned data_files_split(char names[DATA_FILES_MAX][DATA_TEXT_MAX], const char *text)
+static unsigned split_names(char names[DATA_FILES_MAX][DATA_TEXT_MAX], const char *text)
 {
     struct stat about;
     bool whole = stat(text, &about) == 0;
@@ -369,7 +369,7 @@ enum status data_files_open(struct data_files *files, const struct data_text *da
 {
     char names[DATA_FILES_MAX][DATA_TEXT_MAX];
     memset(files, 0, sizeof *files);
-    unsigned count = data_files_split(names, data->files);
+    unsigned count = split_names(names, data->files);
     enum form form = is_folder(data->files) ? FORM_ARRAYS : find_form(names[0]);
     enum status status;
     if (is_folder(data->files))

@@ -30,10 +30,6 @@ struct data_files {
     bool is_table; /* Columns of numbers, each of its own kind. */
 };
 
-/* The names between commas, unless there is a file of the whole name. Returns how many; 0: more than
- * DATA_FILES_MAX. */
-unsigned data_files_split(char names[DATA_FILES_MAX][DATA_TEXT_MAX], const char *text);
-
 /* On failure nothing is open. */
 enum status data_files_open(struct data_files *files, const struct data_text *data,
                             struct error *error);
