@@ -1,5 +1,28 @@
 /* server.c - the threads of one server.
  *
+ * One turn of the router thread's loop [server_run], until all cores are over:
+ *
+ *  1. It sleeps until a message, an item of another thread or a request is there, or the next tick
+ *     is due [joining_patience_ms].
+ *  2. It takes at most RECEIVES_A_ROUND messages of the listening endpoint [receive]. Each is
+ *     decoded, its sender's key is checked, and its core handles it [cores_receive].
+ *  3. Before the next message it acts on all items that this has put out [flush]. An item goes to
+ *     another thread, to the log, or to a core of this thread, whose own items follow [dispatch].
+ *     The first item for an owner makes the owners [have_owners].
+ *  4. An item for the wire is sent at once; if it cannot be queued it is lost, and its receiver asks
+ *     again [send_wire].
+ *  5. It takes messages of server 0 in the same way, unless it is server 0.
+ *  6. It takes the items of other threads, until there are none [take_inbox].
+ *  7. Requests of other threads become messages of server 0: abandoned, enough, stop
+ *     [pass_on_stop].
+ *  8. Now and then it asks whether server 0 refuses its key; that ends it [heed_refusal].
+ *  9. While it waits for server 0 it logs the reason, every WAITING_LINE_US [say_why_waiting].
+ * 10. It tells its cores the time: deadlines pass, PINGs and checkpoints fall due [cores_tick].
+ * 11. It holds or releases the run directory as seen by other processes [update_occupancy].
+ * 12. Twice a second it shows its state to observers [show_itself].
+ *
+ * Afterwards the other threads finish what they have, and end [actor_stop].
+ *
  * Shared are mailboxes (locked), frames (counted), and the flags below (atomic, one writer
  * each). The plan is made by the router thread before any owner thread starts, and never
  * changes. */

@@ -274,7 +274,7 @@ void simulated_worker_ready(struct simulated_worker *worker, struct outbox *to_s
         return;
     w->coming_from /= 2;
     struct packet *packet = outbox_add_to(to_session, TO_SERVER, SIMULATED_READY, MESSAGE_EXCHANGE);
-    packet->message.exchange = trainer_exchange(&w->coming_as, true);
+    packet->message.exchange = push_exchange(&w->coming_as, true);
     packet->payload = frame_retain(w->coming);
     packet->place = w->coming_from;
 }

@@ -840,7 +840,7 @@ void client_rest(struct client *client, uint64_t due_ns)
 void client_ready(struct client *client, const struct push *push, struct frame *gradient,
                   uint64_t first)
 {
-    struct message_exchange exchange = trainer_exchange(push, true);
+    struct message_exchange exchange = push_exchange(push, true);
     driver_lock_take(&client->driver_lock);
     for (uint32_t i = 0; i < client->options.job->server_count; i++)
         receive(client, i);

@@ -109,7 +109,7 @@ bool trainer_may_push(const struct trainer *trainer, enum status status, struct 
     return status == STATUS_OK || push->bad;
 }
 
-struct message_exchange trainer_exchange(const struct push *push, bool gradient)
+struct message_exchange push_exchange(const struct push *push, bool gradient)
 {
     return (struct message_exchange){
         .step = push->step,
@@ -139,7 +139,7 @@ void trainer_push(struct trainer *trainer, const struct push *push, struct frame
     struct packet *packet = outbox_add(to_session, TO_SERVER, MESSAGE_EXCHANGE);
     struct message_exchange *exchange = &packet->message.exchange;
     packet->payload = gradient != NULL ? frame_retain(gradient) : NULL;
-    *exchange = trainer_exchange(push, gradient != NULL);
+    *exchange = push_exchange(push, gradient != NULL);
     exchange->has_report = gradient != NULL || push->bad;
     exchange->report = (struct message_report){
         .step = push->step,

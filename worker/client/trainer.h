@@ -98,7 +98,7 @@ void trainer_push(struct trainer *trainer, const struct push *push, struct frame
                   struct outbox *to_session);
 
 /* The same before all of the gradient is there, for session_take_ready. */
-struct message_exchange trainer_exchange(const struct push *push, bool gradient);
+struct message_exchange push_exchange(const struct push *push, bool gradient);
 
 /* values: the scored model, [elements]; read where the job has a regularisation. */
 void trainer_scored(struct trainer *trainer, const struct score *score, const float *values,
