@@ -18,6 +18,7 @@ enum status cores_init(struct cores *cores, const struct cores_options *options,
     coordinator.incarnation = options->router.self.incarnation;
     memcpy(coordinator.job_id, options->router.self.job_id, sizeof coordinator.job_id);
     cores->owner_count = options->router.owner_count;
+    cores->listeners = options->listeners;
     cores->unchecked = options->unchecked;
     enum status status = router_create(&cores->router, &router, now_us);
     if (status == STATUS_OK)
@@ -53,12 +54,14 @@ enum status cores_make_owners(struct cores *cores, const struct chunk_memory *me
     cores->owners = calloc(cores->owner_count, sizeof *cores->owners);
     if (cores->owners == NULL)
         return STATUS_MEMORY;
+    struct owner_options options = {.plan = router_plan(cores->router),
+                                    .count = cores->owner_count,
+                                    .memory = memory,
+                                    .listeners = cores->listeners,
+                                    .unchecked = cores->unchecked};
     enum status status = STATUS_OK;
-    for (uint32_t i = 0; i < cores->owner_count && status == STATUS_OK; i++)
-        status = owner_create(&cores->owners[i], router_plan(cores->router), i, cores->owner_count,
-                              memory);
-    for (uint32_t i = 0; i < cores->owner_count && status == STATUS_OK && cores->unchecked; i++)
-        owner_uncheck(cores->owners[i]);
+    for (; options.index < cores->owner_count && status == STATUS_OK; options.index++)
+        status = owner_create(&cores->owners[options.index], &options);
     if (status != STATUS_OK)
         owners_free(cores);
     return status;

@@ -25,6 +25,7 @@ struct cores {
     struct set_writer set_writer; /* Used on server 0. */
     struct owner **owners;        /* [owner_count], NULL until the plan is there. */
     uint32_t owner_count;
+    const struct chunk_listener *const *listeners;
     bool unchecked;
 };
 
@@ -32,6 +33,7 @@ struct cores_options {
     struct router_options router;
     struct coordinator_options coordinator; /* Used on server 0; but for incarnation and job_id. */
     struct checkpointer_options checkpointer;
+    const struct chunk_listener *const *listeners; /* See owner_options. */
     bool unchecked; /* No core checks itself (common/base/invariant.h). */
 };
 

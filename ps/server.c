@@ -54,6 +54,7 @@
 #include "common/wire/mailbox.h"
 #include "ps/coordinator/stragglers.h"
 #include "ps/cores.h"
+#include "ps/extension/extensions.h"
 #include "ps/mode/shard_mode.h"
 
 #define RECEIVES_A_ROUND 64       /* Then the mailbox gets a turn. */
@@ -179,6 +180,7 @@ static enum status make_cores(struct server *server)
                          .disk = from->disk,
                          .keep = from->keep,
                          .board = from->board},
+        .listeners = extensions,
     };
     hash_random(options.coordinator.secret);
     probe_updates(options.router.self.probe_digest);

@@ -29,7 +29,7 @@
  *                      step is closed; on server 0 some 4 (B + 2) bytes for each step since the newest
  *                      checkpoint: which leaves it was made of
  *     between threads  W G: gradients and requests with the owners, see sessions.h
- *     a score          S: values kept until it is whole, see scored.h; with --keep-scored S more,
+ *     a score          S: values kept until it is whole, see scores.h; with --keep-scored S more,
  *                      and on server 0 twice the model: chunks on their way, and the one they make
  *     answers          W (4 S + 2 c): values on their way to workers, see in_flight.h. What versions
  *                      they are is shared, so honest workers that keep up take nothing here

@@ -23,7 +23,7 @@ common  transport/zmq transport/shm
 common  progress
 ps      orders
 ps      shard
-ps      work
+ps      work extension
 ps      mode
 ps      owner router
 ps      coordinator checkpointer
@@ -68,6 +68,9 @@ wrong=$(awk '
     # What is described knows nobody who trains.
     room == "deploy/cluster" && other != room && to[1] !~ /^common$/ && $2 ~ /\// && $2 !~ /^sys\// {
         print $1 " includes " $2 ", and deploy/cluster only what is common" }
+    # Training goes on without whoever only listens to it.
+    room ~ /^ps\/(owner|mode)$/ && other == "ps/extension" {
+        print $1 " includes " $2 ", which only listens: owners know its table alone" }
     # The library of programs is linked to what others write: it brings nothing of ours along.
     room == "worker/program" && $2 ~ /\// && $2 !~ /^sys\// && $2 != "worker/program/syncopate.h" {
         print $1 " includes " $2 ", and worker/program only what libc has" }

@@ -10,6 +10,7 @@
 
 #include "common/process/log.h"
 #include "deploy/engine/engine.h"
+#include "ps/extension/extensions.h"
 
 /* Queues between threads, by writer and reader; each keeps its order. */
 #define QUEUE_TO_OWNER(owner)   (owner)
@@ -44,6 +45,7 @@ static enum status make_server(struct engine *e, struct simulated_process *p)
         .checkpointer = {.server = p->index,
                          .disk = from->storage.disk(from->storage.context, p),
                          .keep = from->keep},
+        .listeners = extensions,
         .unchecked = from->unchecked,
     };
     if (from->board != NULL)

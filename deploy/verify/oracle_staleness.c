@@ -8,7 +8,7 @@
 
 #include "common/job/staleness.h"
 #include "deploy/verify/mode_invariants.h"
-#include "ps/shard/staleness_counters.h"
+#include "ps/extension/staleness_counters.h"
 
 void oracle_note_update(const struct oracle *w, struct oracle_chunk *chunk, uint32_t worker,
                         uint64_t base)

@@ -23,11 +23,11 @@
 #include "ps/coordinator/coordinator.h"
 #include "ps/coordinator/declaration.h"
 #include "ps/coordinator/snapshot.h"
+#include "ps/extension/staleness_totals.h"
 #include "ps/mode/work_mode.h"
 #include "ps/orders/orders.h"
 #include "ps/work/computations.h"
 #include "ps/work/evaluation.h"
-#include "ps/work/staleness_totals.h"
 
 #define NO_STEP UINT64_MAX
 

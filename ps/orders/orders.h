@@ -36,7 +36,7 @@ enum order_kind {
     ORDER_LOADED, /* An owner: my chunks are there. The checkpointer: what it could do. */
     ORDER_TAKEN,  /* An exchange has been looked at; no answer yet. With the packet's weight. */
     ORDER_SEND_CHUNKS, /* Another server needs its chunks. */
-    ORDER_FIGURES, /* Staleness of gradients. Payload: a tally (ps/shard/staleness_counters.h). */
+    ORDER_FIGURES,     /* Staleness of gradients. Payload: a tally (staleness_counters.h). */
     /* My chunks have taken the snapshot, or cannot. Payload: the same tally, as of then. */
     ORDER_OWNER_SNAPSHOT,
     ORDER_SCORED,   /* My chunks have all passed a count of batches that is scored. */

@@ -17,35 +17,51 @@
 
 /* --- life ---------------------------------------------------------------------------------- */
 
-static enum status owned_init(struct owned *owned, const struct plan *plan, uint32_t chunk,
-                              const struct chunk_memory *memory)
+static enum status open_chunks(struct owner *owner, const struct owner_options *options)
 {
-    owned->snapshot_step = UINT64_MAX;
-    return shard_init(&owned->shard, plan, chunk, memory);
+    const struct plan *plan = options->plan;
+    uint32_t place = 0;
+    owner->owned = calloc(plan->chunk_count / options->count + 1, sizeof *owner->owned);
+    if (owner->owned == NULL)
+        return STATUS_MEMORY;
+    for (uint32_t i = 0; i < plan->partition.chunk_count; i++) {
+        if (plan->partition.chunks[i].server != plan->server ||
+            place++ % options->count != options->index)
+            continue;
+        struct owned *owned = &owner->owned[owner->owned_count++];
+        if (shard_init(&owned->shard, plan, i, options->memory) != STATUS_OK)
+            return STATUS_MEMORY;
+    }
+    return STATUS_OK;
 }
 
-enum status owner_create(struct owner **owner, const struct plan *plan, uint32_t index,
-                         uint32_t count, const struct chunk_memory *memory)
+static enum status open_listeners(struct owner *owner, const struct owner_options *options)
+{
+    for (uint32_t i = 0; options->listeners != NULL && options->listeners[i] != NULL; i++) {
+        const struct chunk_listener *rules = options->listeners[i];
+        assert(i < LISTENERS_MAX);
+        owner->listeners[i].rules = rules;
+        owner->listeners[i].state =
+            calloc(1, rules->bytes + owner->owned_count * rules->chunk_bytes);
+        if (owner->listeners[i].state == NULL)
+            return STATUS_MEMORY;
+        owner->listener_count++;
+    }
+    return STATUS_OK;
+}
+
+enum status owner_create(struct owner **owner, const struct owner_options *options)
 {
     struct owner *o = calloc(1, sizeof *o);
     *owner = o;
     if (o == NULL)
         return STATUS_MEMORY;
-    o->plan = plan;
-    o->rules = shard_mode_of(&plan->job);
-    o->index = index;
-    o->owned = calloc(plan->chunk_count / count + 1, sizeof *o->owned);
-    if (o->owned == NULL)
-        goto fail;
-    uint32_t place = 0;
-    for (uint32_t i = 0; i < plan->partition.chunk_count; i++) {
-        if (plan->partition.chunks[i].server != plan->server || place++ % count != index)
-            continue;
-        if (owned_init(&o->owned[o->owned_count++], plan, i, memory) != STATUS_OK)
-            goto fail;
-    }
-    return STATUS_OK;
-fail:
+    o->plan = options->plan;
+    o->rules = shard_mode_of(&o->plan->job);
+    o->index = options->index;
+    o->unchecked = options->unchecked;
+    if (open_chunks(o, options) == STATUS_OK && open_listeners(o, options) == STATUS_OK)
+        return STATUS_OK;
     owner_destroy(owner);
     return STATUS_MEMORY;
 }
@@ -56,21 +72,16 @@ void owner_destroy(struct owner **owner)
     if (o == NULL)
         return;
     for (uint32_t i = 0; i < o->owned_count; i++) {
-        scored_forget(&o->owned[i].scored);
-        frame_release(o->owned[i].handed);
         shard_free(&o->owned[i].shard);
         free(o->owned[i].waiting_read);
         update_log_free(&o->owned[i].log);
-        staleness_counters_free(&o->owned[i].staleness);
     }
+    TELL(o, forget, state, o->owned_count, true);
+    for (uint32_t i = 0; i < o->listener_count; i++)
+        free(o->listeners[i].state);
     free(o->owned);
     free(o);
     *owner = NULL;
-}
-
-void owner_uncheck(struct owner *owner)
-{
-    owner->unchecked = true;
 }
 
 static struct owned *find_chunk(struct owner *owner, uint32_t index)
@@ -139,120 +150,33 @@ static void give_up(const struct owner *owner, struct outbox *outbox, const char
     snprintf(packet->message.stop.reason, sizeof packet->message.stop.reason, "%s", text);
 }
 
-/* --- scores -------------------------------------------------------------------------------- */
-
-/* A copy, so that a slow disk holds at most one a chunk. NULL while the last is still on its
- * way, or without memory. */
-static struct frame *copy_scored(struct owned *owned)
+/* Of a chunk or, with NULL, of all. packet: the one that it comes of, or NULL. */
+static struct chunk_news news_of(const struct owner *owner, const struct owned *owned,
+                                 const struct packet *packet, uint64_t now_us,
+                                 struct outbox *outbox)
 {
-    const struct frame *values = owned->scored.values;
-    if (owned->handed != NULL && !frame_is_unique(owned->handed))
-        return NULL;
-    if (owned->handed == NULL && (owned->handed = frame_create(values->bytes)) == NULL)
-        return NULL;
-    memcpy(owned->handed->data, values->data, values->bytes);
-    return frame_retain(owned->handed);
-}
-
-/* For the file of the scored model. A missing chunk costs that file. */
-static void hand_over_scored(const struct owner *owner, struct owned *owned, struct outbox *outbox)
-{
-    struct frame *copy = owned->scored.values != NULL ? copy_scored(owned) : NULL;
-    if (copy == NULL) {
-        outbox_warn(outbox, "the model after %llu batches is not kept: %s",
-                    (unsigned long long)owned->scored.batches,
-                    owned->handed != NULL ? "the one before is still being written"
-                                          : "out of memory, or it comes too late");
-        return;
-    }
-    struct packet *packet = tell(owner, TO_CHECKPOINTER, MESSAGE_CHUNK_STATE, outbox);
-    packet->payload = copy;
-    packet->message.chunk_state = (struct message_chunk_state){
-        .step = owned->scored.batches,
-        .first = owned->shard.chunk.first,
-        .count = owned->shard.chunk.count,
-        .array = CHECKPOINT_SCORED,
-        .server = owner->plan->server,
+    return (struct chunk_news){
+        .plan = owner->plan,
+        .owner = owner->index,
+        .chunk_count = owner->owned_count,
+        .generation = owner->generation,
+        .now_us = now_us,
+        .packet = packet,
+        .outbox = outbox,
+        .chunk = owned != NULL ? &owned->shard.chunk : NULL,
+        .place = owned != NULL ? (uint32_t)(owned - owner->owned) : 0,
     };
-}
-
-/* After an update. When the last chunk has passed a scored count, the router learns of it. Where
- * one chunk has passed the next count meanwhile, it does not. */
-static void note_batches(const struct owner *owner, struct owned *owned, struct outbox *outbox)
-{
-    if (!scored_pass(&owned->scored, &owned->shard.chunk))
-        return;
-    if (owner->plan->job.keep_scored && owner->to_load == 0) /* Else it was, before its snapshot. */
-        hand_over_scored(owner, owned, outbox);
-    struct order order = {.kind = ORDER_SCORED,
-                          .from = owner->index,
-                          .generation = owner->generation,
-                          .scored.batches = owned->scored.batches};
-    for (uint32_t i = 0; i < owner->owned_count; i++) {
-        const struct scored *scored = &owner->owned[i].scored;
-        if (scored->batches != owned->scored.batches)
-            return;
-        order.scored.lost = order.scored.lost || scored->values == NULL;
-    }
-    order_add(outbox, TO_ROUTER, 0, &order);
-}
-
-static void let_go(struct owner *owner, const struct order *order)
-{
-    for (uint32_t i = 0; order->generation == owner->generation && i < owner->owned_count; i++)
-        scored_let_go(&owner->owned[i].scored, order->let_go.batches);
-}
-
-/* --- figures ------------------------------------------------------------------------------- */
-
-#define FIGURES_US 500000u /* Between two reports while it trains. */
-
-/* The tally of all counters; NULL where nothing grows stale, or without memory. */
-static struct frame *make_figures(const struct owner *owner)
-{
-    struct staleness_tally tally = {.all.shape = owner->staleness};
-    if (job_mode(&owner->plan->job)->steps)
-        return NULL;
-    for (uint32_t i = 0; i < owner->owned_count; i++)
-        staleness_tally_add_counters(&tally, &owner->owned[i].staleness);
-    struct frame *frame = staleness_tally_frame(&tally);
-    staleness_tally_free(&tally);
-    return frame;
-}
-
-static void tell_figures(struct owner *owner, uint64_t now_us, struct outbox *outbox)
-{
-    const struct order order = {
-        .kind = ORDER_FIGURES, .from = owner->index, .generation = owner->generation};
-    if (now_us - owner->reported_us < FIGURES_US)
-        return;
-    owner->reported_us = now_us;
-    order_add(outbox, TO_ROUTER, 0, &order)->payload = make_figures(owner);
-}
-
-/* The gradient has made an update, maybe by nothing, or waits for others. */
-static void count_staleness(struct owner *owner, struct owned *owned, const struct packet *packet,
-                            uint64_t now_us, struct outbox *outbox)
-{
-    if (job_mode(&owner->plan->job)->steps)
-        return;
-    const struct chunk *chunk = &owned->shard.chunk;
-    bool made = chunk->pending.members == 0;
-    if (staleness_counters_add(&owned->staleness, &owner->staleness, packet->message.index,
-                               packet->message.exchange.base_version, chunk->version - made,
-                               made) != STATUS_OK)
-        outbox_warn(outbox, "out of memory for figures: a gradient's staleness is not counted");
-    tell_figures(owner, now_us, outbox);
 }
 
 /* --- loading ------------------------------------------------------------------------------- */
 
-/* It has values: the mode and the counts begin. */
-static void open_chunk(struct owner *owner, struct owned *owned)
+/* It has values: the mode begins. */
+static void open_chunk(struct owner *owner, struct owned *owned, struct outbox *outbox)
 {
     owner->rules->open(&owned->shard);
     update_log_begin(&owned->log, owned->shard.chunk.batches);
-    staleness_counters_begin(&owned->staleness, owned->shard.chunk.version);
+    const struct chunk_news news = news_of(owner, owned, NULL, 0, outbox);
+    TELL(owner, loaded, state, &news);
 }
 
 static void say_loaded(const struct owner *owner, struct outbox *outbox)
@@ -269,14 +193,12 @@ static void forget(struct owned *owned)
     owned->shard.rules->forget(&owned->shard);
     if (owned->waiting_read_count > 0)
         memset(owned->waiting_read, 0, owned->waiting_read_count * sizeof *owned->waiting_read);
-    scored_forget(&owned->scored);
     owned->snapshot_step = UINT64_MAX;
     owned->arrays_loaded = 0;
-    staleness_counters_begin(&owned->staleness, owned->shard.chunk.version);
 }
 
 /* From initial values, or to be filled by CHUNK_STATEs. */
-static bool reload(struct owner *owner, const struct order_load *load)
+static bool reload(struct owner *owner, const struct order_load *load, struct outbox *outbox)
 {
     owner->to_load = load->restore ? owner->owned_count : 0;
     owner->load_step = load->step;
@@ -287,7 +209,7 @@ static bool reload(struct owner *owner, const struct order_load *load)
         if (load->restore)
             continue;
         chunk_initialize(&owned->shard.chunk);
-        open_chunk(owner, owned);
+        open_chunk(owner, owned, outbox);
     }
     owner->filled = true;
     return true;
@@ -299,12 +221,11 @@ static void handle_load(struct owner *owner, const struct order *order, struct o
     owner->generation = order->generation;
     owner->records = load->records;
     owner->verdicts = (struct verdict_counts){0};
-    memset(&owner->staleness, 0, sizeof owner->staleness);
-    owner->reported_us = 0;
     owner->to_snapshot = 0;
     for (uint32_t i = 0; i < owner->owned_count; i++)
         forget(&owner->owned[i]);
-    if (!reload(owner, load))
+    TELL(owner, forget, state, owner->owned_count, false);
+    if (!reload(owner, load, outbox))
         give_up(owner, outbox, "out of memory for the model");
     else if (owner->to_load == 0)
         say_loaded(owner, outbox);
@@ -329,8 +250,7 @@ static void handle_chunk_state(struct owner *owner, const struct packet *packet,
         return;
     chunk_stand(&owned->shard.chunk, state->step,
                 job_version(&owner->plan->job, state->step, state->version));
-    open_chunk(owner, owned);
-    note_batches(owner, owned, outbox);
+    open_chunk(owner, owned, outbox);
     if (--owner->to_load == 0)
         say_loaded(owner, outbox);
 }
@@ -345,7 +265,9 @@ static void owner_snapshot_done(const struct owner *owner, uint64_t step, bool t
         .from = owner->index,
         .generation = owner->generation,
         .owner_snapshot = {.step = step, .taken = taken, .verdicts = owner->verdicts}};
-    order_add(outbox, TO_ROUTER, 0, &order)->payload = make_figures(owner);
+    const struct chunk_news news = news_of(owner, NULL, NULL, 0, outbox);
+    struct packet *packet = order_add(outbox, TO_ROUTER, 0, &order);
+    TELL(owner, snapshot, state, &news, packet);
 }
 
 /* Slots are copied, because the next update writes them, unless none follows. Values are only
@@ -503,13 +425,14 @@ static void add_receipt(const struct owner *owner, const struct packet *to, bool
 }
 
 /* The requested version is gone. */
-static void add_moved_on(const struct owner *owner, const struct owned *owned,
-                         const struct packet *to, struct outbox *outbox)
+static struct packet *add_moved_on(const struct owner *owner, const struct owned *owned,
+                                   const struct packet *to, struct outbox *outbox)
 {
     struct packet *moved_on = answer_to(owner, to, MESSAGE_MOVED_ON, outbox);
     moved_on->message.moved_on.chunk = owned->shard.chunk.index;
     moved_on->message.moved_on.version = owned->shard.chunk.version;
     moved_on->message.moved_on.scored = to->message.exchange.scored;
+    return moved_on;
 }
 
 /* Slots follow the values as a message of their own, outside shared memory, where a chunk has
@@ -720,9 +643,8 @@ static bool make_updates(struct owner *owner, struct owned *owned, const struct 
         owner->rules->applied(&owned->shard, &update);
         owner->verdicts.applied += update.used;
         owner->verdicts.stale += update.left;
-        count_staleness(owner, owned, packet, now_us,
-                        outbox); /* Before a snapshot, which reports it. */
-        note_batches(owner, owned, outbox);
+        const struct chunk_news news = news_of(owner, owned, packet, now_us, outbox);
+        TELL(owner, applied, state, &news); /* Before a snapshot, which reports it. */
         if (chunk->pending.members == 0)
             note_update(chunk, &made, outbox);
         else
@@ -858,23 +780,15 @@ static enum verdict take_gradient(struct owner *owner, struct owned *owned, stru
     return verdict;
 }
 
-/* Values kept for a score. They are a message of their own, outside shared memory, where the
- * worker has the values that it trains with. */
-static void answer_scored(struct owner *owner, const struct packet *packet, struct outbox *outbox)
+/* Values kept for a score: listeners have them, or they are gone. */
+static void answer_scored(struct owner *owner, const struct packet *packet, uint64_t now_us,
+                          struct outbox *outbox)
 {
-    const struct message_exchange *exchange = &packet->message.exchange;
-    const struct owned *owned = find_chunk(owner, exchange->chunk);
+    const struct owned *owned = find_chunk(owner, packet->message.exchange.chunk);
     assert(owned != NULL); /* The router has looked it up. */
-    const struct scored *scored = &owned->scored;
-    if (scored->values == NULL || scored->batches != exchange->want_version) {
-        add_moved_on(owner, owned, packet, outbox);
-        return;
-    }
-    struct packet *result = answer_to(owner, packet, MESSAGE_RESULT, outbox);
-    result->message.result = (struct message_result){
-        .chunk = exchange->chunk, .version = scored->batches, .parameters = true, .scored = true};
-    result->payload = frame_retain(scored->values);
-    result->place = TRANSPORT_PLACE_NOWHERE;
+    const struct chunk_news news = news_of(owner, owned, packet, now_us, outbox);
+    struct packet *answer = add_moved_on(owner, owned, packet, outbox);
+    TELL(owner, asked, state, &news, answer);
 }
 
 static void handle_exchange(struct owner *owner, struct packet *packet, uint64_t now_us,
@@ -936,7 +850,7 @@ static void handle_current(struct owner *owner, struct packet *packet, uint64_t 
         break;
     case MESSAGE_EXCHANGE:
         if (packet->message.exchange.scored)
-            answer_scored(owner, packet, outbox);
+            answer_scored(owner, packet, now_us, outbox);
         else
             handle_exchange(owner, packet, now_us, outbox);
         break;
@@ -953,11 +867,12 @@ static void handle_current(struct owner *owner, struct packet *packet, uint64_t 
 
 static void obey(struct owner *owner, const struct order *order, struct outbox *outbox)
 {
+    const struct chunk_news news = news_of(owner, NULL, NULL, 0, outbox);
     assert(order->kind == ORDER_LOAD || order->kind == ORDER_LET_GO);
     if (order->kind == ORDER_LOAD)
         handle_load(owner, order, outbox);
-    else
-        let_go(owner, order);
+    else if (order->generation == owner->generation)
+        TELL(owner, let_go, state, &news, order->let_go.batches);
 }
 
 void owner_handle(struct owner *owner, struct packet *packet, uint64_t now_us,

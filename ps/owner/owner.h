@@ -8,11 +8,11 @@
  *
  *     takes   LOAD, LET_GO, CHUNK_STATE (from a checkpoint), EXCHANGE (checked by the router), CUT.
  *     gives   RESULT, MOVED_ON and RECEIPT to peers through the router; CHUNK_STATE to the
- *             checkpointer; LOADED, TAKEN, OWNER_SNAPSHOT and SCORED to the router; STOP to the coordinator
+ *             checkpointer; LOADED, TAKEN and OWNER_SNAPSHOT to the router; STOP to the coordinator
  *             when training cannot go on; of whole batches REPORT: a score, and whether it counts.
  *
- * Scores: each chunk keeps its values of the last scored batch count (scored.h). When all have
- * them, SCORED says so, and an EXCHANGE with `scored` reads them.
+ * Listeners (chunk_listener.h) hear of each load, batch and snapshot, and change nothing of it:
+ * scores, and figures of staleness. They answer an EXCHANGE with `scored`, else it is MOVED_ON.
  *
  * Generations: LOAD begins one. Everything of the one before is forgotten: pending gradients,
  * waiting reads, snapshots, scored values, `previous`, verdict counts. Values that were sent
@@ -33,18 +33,23 @@
 
 #include "ps/orders/orders.h"
 #include "ps/shard/chunk.h"
+#include "ps/shard/chunk_listener.h"
 #include "ps/shard/plan.h"
 
 struct owner;
 
-/* Owner `index` of `count` on this server; chunks are dealt in turn. The plan must outlive it.
- * memory: see chunk_init. */
-enum status owner_create(struct owner **owner, const struct plan *plan, uint32_t index,
-                         uint32_t count, const struct chunk_memory *memory);
-void owner_destroy(struct owner **owner);
+#define LISTENERS_MAX 4
 
-/* No checks of itself any more (common/base/invariant.h). */
-void owner_uncheck(struct owner *owner);
+struct owner_options {
+    const struct plan *plan; /* Must outlive the owner. */
+    uint32_t index, count;   /* Of this server's owners; chunks are dealt to them in turn. */
+    const struct chunk_memory *memory;             /* See chunk_init. */
+    const struct chunk_listener *const *listeners; /* NULL behind the last; or NULL for none. */
+    bool unchecked; /* No checks of itself (common/base/invariant.h). */
+};
+
+enum status owner_create(struct owner **owner, const struct owner_options *options);
+void owner_destroy(struct owner **owner);
 
 /* Takes over the packet's payload. */
 void owner_handle(struct owner *owner, struct packet *packet, uint64_t now_us,

@@ -7,8 +7,6 @@
 
 #include "ps/mode/shard_mode.h"
 #include "ps/owner/owner.h"
-#include "ps/shard/scored.h"
-#include "ps/shard/staleness_counters.h"
 #include "ps/shard/update_log.h"
 
 /* The result of a gradient. */
@@ -29,16 +27,18 @@ struct owned {
     struct shard shard;
     struct waiting_read *waiting_read; /* [waiting_read_count] by worker index; grows as needed. */
     uint32_t waiting_read_count;
-    uint64_t snapshot_step;              /* Snapshot after so many batches; UINT64_MAX for none. */
-    uint32_t arrays_loaded;              /* Bits: arrays that have come from a checkpoint. */
-    struct staleness_counters staleness; /* Of the updates since it was loaded. */
-    struct scored scored;                /* Values that the model is scored on. */
-    struct frame *handed;  /* A copy of the scored values that were handed over last, or NULL. */
-    struct update_log log; /* Since the last recorded snapshot. */
+    uint64_t snapshot_step; /* Snapshot after so many batches; UINT64_MAX for none. */
+    uint32_t arrays_loaded; /* Bits: arrays that have come from a checkpoint. */
+    struct update_log log;  /* Since the last recorded snapshot. */
 };
 
 struct owner {
     bool unchecked; /* No checks of itself. */
+    struct {
+        const struct chunk_listener *rules;
+        void *state; /* Owned. */
+    } listeners[LISTENERS_MAX];
+    uint32_t listener_count;
     const struct plan *plan;
     const struct shard_mode *rules; /* The mode's table. */
     uint32_t index;
@@ -51,9 +51,17 @@ struct owner {
     uint32_t to_load;               /* Chunks not loaded yet. */
     uint32_t to_snapshot;           /* Chunks without their snapshot yet. */
     struct verdict_counts verdicts; /* Of this generation. */
-    struct histogram staleness;     /* Of all its chunks, since they were loaded. */
-    uint64_t reported_us;           /* When the router last had its figures. */
 };
+
+/* Tell each listener that hears it; `state` is the listener's. */
+#define TELL(owner, function, ...)                                                                 \
+    do {                                                                                           \
+        for (uint32_t i_ = 0; i_ < (owner)->listener_count; i_++) {                                \
+            void *state = (owner)->listeners[i_].state;                                            \
+            if ((owner)->listeners[i_].rules->function != NULL)                                    \
+                (owner)->listeners[i_].rules->function(__VA_ARGS__);                               \
+        }                                                                                          \
+    } while (0)
 
 /* See common/base/invariant.h. */
 void owner_check(const struct owner *owner);

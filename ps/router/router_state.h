@@ -7,8 +7,8 @@
 #define PS_ROUTER_ROUTER_STATE_H
 
 #include "common/wire/pages.h"
+#include "ps/extension/owner_figures.h"
 #include "ps/orders/orders.h"
-#include "ps/router/owner_figures.h"
 #include "ps/router/router.h"
 #include "ps/router/sessions.h"
 

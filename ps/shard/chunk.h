@@ -21,7 +21,7 @@
  * Threads: one owner; readers of frames elsewhere only drop references.
  * Memory: values twice and slots once; slots again where the last snapshot is being written
  * while the chunk is reloaded. One more copy of the values while sends are in flight, and one
- * for a score (scored.h). */
+ * for a score (scores.h). */
 
 #ifndef PS_SHARD_CHUNK_H
 #define PS_SHARD_CHUNK_H

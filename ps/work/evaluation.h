@@ -2,7 +2,7 @@
  * holders, and the results so far.
  *
  * The model is scored after every epoch and at the end, at counts of batches (job_scores_at):
- * the values that every chunk had just then, which its owner keeps (ps/shard/scored.h) until the
+ * the values that every chunk had just then, which its owner keeps (ps/extension/scores.h) until the
  * score is whole. The test set is cut into as many shares as there are workers (job_test_share),
  * and each is dealt to one; a lost worker's share is dealt again. Training goes on meanwhile. A chunk
  * that passes the next such count drops the values of the one before, so a score that is not

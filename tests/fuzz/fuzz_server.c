@@ -15,6 +15,7 @@
 #include "common/base/frame.h"
 #include "common/wire/pages.h"
 #include "ps/cores.h"
+#include "ps/extension/extensions.h"
 #include "tests/fuzz/fuzz.h"
 #include "tests/fuzz/lib/samples.h"
 
@@ -78,6 +79,7 @@ static void make_cores(struct server *server)
              .out = "out",
              .deadlines = {.start = 20, .silence = 5, .stop = 10, .recovery = 20, .progress = 20}},
         .checkpointer = {.disk = &server->disk.disk, .out = "out", .restore = "auto"},
+        .listeners = extensions,
     };
     fuzz_must(cores_init(&server->cores, &options, server->now_us) == STATUS_OK,
               "a server can be made");

@@ -45,7 +45,7 @@
 
 #include "common/job/job_fields.h"
 #include "deploy/engine/message_line.h"
-#include "ps/shard/staleness_counters.h"
+#include "ps/extension/staleness_counters.h"
 #include "ps/work/membership.h"
 #include "tests/lib/post.h"
 

@@ -18,6 +18,7 @@
 #include "deploy/conclusion/comparison.h"
 #include "deploy/report/report.h"
 #include "ps/cores.h"
+#include "ps/extension/extensions.h"
 #include "tests/lib/memory/scarcity.h"
 #include "tests/lib/post.h"
 #include "tests/lib/runs/runs.h"
@@ -72,7 +73,8 @@ static int owners(struct error *error)
         struct owner *owner = NULL;
         scarcity_pause(false);
         status = plan_create(&plan, &job, 0, 99, error);
-        if (status == STATUS_OK && (status = owner_create(&owner, plan, 0, 1, NULL)) != STATUS_OK)
+        const struct owner_options options = {.plan = plan, .count = 1, .listeners = extensions};
+        if (status == STATUS_OK && (status = owner_create(&owner, &options)) != STATUS_OK)
             error_set(error, status, "out of memory");
         scarcity_pause(true);
         owner_destroy(&owner);

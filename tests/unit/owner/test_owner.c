@@ -10,9 +10,10 @@
 
 #include "common/job/replica_hash.h"
 #include "common/transport/transport.h"
+#include "ps/extension/extensions.h"
+#include "ps/extension/staleness_counters.h"
 #include "ps/owner/owner_state.h"
 #include "ps/shard/batch_set.h"
-#include "ps/shard/staleness_counters.h"
 #include "tests/lib/post.h"
 #include "tests/lib/suite.h"
 
@@ -61,7 +62,9 @@ static void open_server(struct fixture *f, struct job job, uint32_t server,
     f->job = job;
     ck_assert_msg(plan_create(&f->plan, &f->job, server, 99, &error) == STATUS_OK, "%s",
                   error.text);
-    ck_assert(owner_create(&f->owner, f->plan, 0, 1, memory) == STATUS_OK);
+    const struct owner_options options = {
+        .plan = f->plan, .count = 1, .memory = memory, .listeners = extensions};
+    ck_assert(owner_create(&f->owner, &options) == STATUS_OK);
     f->now_us = 1000;
 }
 
@@ -1039,7 +1042,9 @@ TEST_PLAIN(an_owner_without_chunks_says_at_once_that_it_is_done)
     ck_assert(plan_create(&plan, &job, 1, 1, &error) == STATUS_OK);
     struct owner *idle; /* More owners than chunks: the last has nothing and says so at once. */
     struct post post = {0};
-    ck_assert(owner_create(&idle, plan, 2, 3, NULL) == STATUS_OK);
+    const struct owner_options options = {
+        .plan = plan, .index = 2, .count = 3, .listeners = extensions};
+    ck_assert(owner_create(&idle, &options) == STATUS_OK);
     struct packet packet = order_packet(&(struct order){.kind = ORDER_LOAD});
     owner_handle(idle, &packet, 0, &post.outbox);
     ck_assert_uint_eq(post_count_orders(&post, TO_ROUTER, ORDER_LOADED), 1);

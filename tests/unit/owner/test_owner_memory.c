@@ -37,7 +37,8 @@ static void open_fixture(struct fixture *f)
     f->job.optimizer = optimizer_find("adagrad")->defaults;
     strcpy(f->job.optimizer.name, "adagrad");
     ck_assert_msg(plan_create(&f->plan, &f->job, 0, 99, &error) == STATUS_OK, "%s", error.text);
-    ck_assert(owner_create(&f->owner, f->plan, 0, 1, NULL) == STATUS_OK);
+    ck_assert(owner_create(&f->owner, &(struct owner_options){.plan = f->plan, .count = 1}) ==
+              STATUS_OK);
     struct packet load =
         order_packet(&(struct order){.kind = ORDER_LOAD, .load = {.plan = f->plan}});
     owner_handle(f->owner, &load, 0, &f->post.outbox);

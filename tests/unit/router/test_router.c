@@ -10,8 +10,8 @@
 
 #include "common/steps/leaf_set.h"
 #include "common/wire/pages.h"
+#include "ps/extension/staleness_counters.h"
 #include "ps/router/router_state.h"
-#include "ps/shard/staleness_counters.h"
 #include "ps/work/proof.h"
 #include "tests/lib/post.h"
 #include "tests/lib/suite.h"

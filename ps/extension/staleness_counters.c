@@ -1,19 +1,12 @@
 /* staleness_counters.c - staleness by worker and chunk, its tallies, and their bytes. */
 
-#include "ps/shard/staleness_counters.h"
+#include "ps/extension/staleness_counters.h"
 
 #include <assert.h>
 #include <stdlib.h>
 #include <string.h>
 
 /* --- books --------------------------------------------------------------------------------- */
-
-void staleness_counters_begin(struct staleness_counters *counters, uint64_t version)
-{
-    counters->first = version;
-    if (counters->worker_count > 0)
-        memset(counters->entries, 0, counters->worker_count * sizeof *counters->entries);
-}
 
 void staleness_counters_free(struct staleness_counters *counters)
 {

@@ -1,4 +1,4 @@
-/* staleness_totals.h - adds up all servers' counts of staleness (ps/shard/staleness_counters.h)
+/* staleness_totals.h - adds up all servers' counts of staleness (ps/extension/staleness_counters.h)
  * at server 0, without those of undone updates:
  *
  *     a server reports  live                        twice a second, and with each snapshot
@@ -13,10 +13,10 @@
  *
  * Threads: the coordinator's. */
 
-#ifndef PS_WORK_STALENESS_TOTALS_H
-#define PS_WORK_STALENESS_TOTALS_H
+#ifndef PS_EXTENSION_STALENESS_TOTALS_H
+#define PS_EXTENSION_STALENESS_TOTALS_H
 
-#include "ps/shard/staleness_counters.h"
+#include "ps/extension/staleness_counters.h"
 
 struct totals_place {
     struct staleness_tally live, at_snapshot, kept;

@@ -1,6 +1,6 @@
 /* owner_figures.c - the newest frame of each owner, added up on request. */
 
-#include "ps/router/owner_figures.h"
+#include "ps/extension/owner_figures.h"
 
 #include <stdlib.h>
 

@@ -1,9 +1,10 @@
-/* test_staleness_counters.c - what an owner keeps of staleness: its identity for random histories, counted
+/* test_staleness.c - what an owner keeps of staleness: its identity for random histories, counted
  * here in another way, and the bytes that travel. */
 /* promises: accumulate run-json */
 
-#include "ps/shard/staleness_counters.h"
+#include "ps/extension/staleness.h"
 
+#include <stdlib.h>
 #include <string.h>
 
 #include "common/base/random.h"
@@ -26,7 +27,7 @@ static void begin(struct history *h, uint64_t first)
     h->first = h->version = first;
     for (uint32_t i = 0; i < WORKERS; i++)
         h->held[i] = first;
-    staleness_counters_begin(&h->counters, first);
+    h->counters.first = first;
 }
 
 static void update(struct history *h, uint32_t worker)
@@ -156,19 +157,22 @@ TEST_PLAIN(a_base_that_there_is_not_yet_makes_nothing_stale)
     staleness_counters_free(&h.counters);
 }
 
-TEST_PLAIN(a_book_that_begins_anew_has_forgotten_all)
+TEST_PLAIN(an_owner_that_begins_anew_has_forgotten_all)
 {
     struct history h = {0};
+    struct owner_staleness *owner = calloc(1, sizeof *owner + sizeof h.counters);
     begin(&h, 0);
     for (uint32_t i = 0; i < 30; i++)
         update(&h, i % 3);
-    staleness_counters_begin(&h.counters, 10);
-    struct staleness_tally tally = {0};
-    ck_assert(staleness_tally_add_counters(&tally, &h.counters) == STATUS_OK);
-    ck_assert_uint_eq(tally.all.expected, 0);
-    ck_assert_uint_eq(tally.workers[2].count, 0);
+    owner->chunks[0] = h.counters;
+    owner->shape = h.shape;
+    staleness_listener.forget(owner, 1, false);
+    struct staleness_tally tally = {.all.shape = owner->shape};
+    ck_assert(staleness_tally_add_counters(&tally, &owner->chunks[0]) == STATUS_OK);
+    ck_assert_uint_eq(tally.all.shape.count + tally.all.expected + tally.workers[2].count, 0);
     staleness_tally_free(&tally);
-    staleness_counters_free(&h.counters);
+    staleness_listener.forget(owner, 1, true);
+    free(owner);
 }
 
 /* A tally of two books, one of them with high numbers. */

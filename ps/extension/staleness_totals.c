@@ -1,6 +1,6 @@
 /* staleness_totals.c - three tallies a server, and one of earlier processes. */
 
-#include "ps/work/staleness_totals.h"
+#include "ps/extension/staleness_totals.h"
 
 #include <math.h>
 #include <stdlib.h>

@@ -4,10 +4,10 @@
  *
  * Threads: the router's. Ownership: frames that are put in are owned. */
 
-#ifndef PS_ROUTER_OWNER_FIGURES_H
-#define PS_ROUTER_OWNER_FIGURES_H
+#ifndef PS_EXTENSION_OWNER_FIGURES_H
+#define PS_EXTENSION_OWNER_FIGURES_H
 
-#include "ps/shard/staleness_counters.h"
+#include "ps/extension/staleness_counters.h"
 
 struct owner_figures {
     struct frame **owners; /* [owner_count], owned; NULL before an owner has reported. */

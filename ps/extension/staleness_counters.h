@@ -13,8 +13,8 @@
  *
  * Threads: one owner each. Ownership: counters and tallies own their workers. */
 
-#ifndef PS_SHARD_STALENESS_COUNTERS_H
-#define PS_SHARD_STALENESS_COUNTERS_H
+#ifndef PS_EXTENSION_STALENESS_COUNTERS_H
+#define PS_EXTENSION_STALENESS_COUNTERS_H
 
 #include <stdbool.h>
 #include <stdint.h>
@@ -41,8 +41,6 @@ struct staleness_counters {
     uint32_t worker_count;
 };
 
-/* Forget all; the chunk is at this version. */
-void staleness_counters_begin(struct staleness_counters *counters, uint64_t version);
 void staleness_counters_free(struct staleness_counters *counters);
 
 /* The worker's gradient, of version `base`, met version `met`. It made the next version, or

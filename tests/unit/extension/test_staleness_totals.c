@@ -1,7 +1,7 @@
 /* test_staleness_totals.c - what servers say over cuts, checkpoints and goings back: what was undone is
  * in no figure. */
 
-#include "ps/work/staleness_totals.h"
+#include "ps/extension/staleness_totals.h"
 
 #include <math.h>
 #include <string.h>
