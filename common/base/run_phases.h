@@ -19,7 +19,7 @@
  *
  *   - for a checkpoint training stands from when no worker computes any more until it goes on; that the
  *     fast wait for the slow before that is training
- *   - a score holds up training by as long as it keeps the workers from it: see coordinator_scores.c
+ *   - a score holds up training by as long as it keeps the workers from it: see scorer.c
  *
  * Threads: values; time comes in. Units: microseconds of any clock that does not jump. */
 

@@ -26,7 +26,7 @@ static int failure_rank(const struct child *child)
 }
 
 /* Server 0 passes a member's reason on with that member's name before it, and its own without one
- * (coordinator_handle_stop). One that ended otherwise than its own reason says explains less. */
+ * (ps/coordinator/coordinator.c). One that ended otherwise than its own reason says explains less. */
 static const struct child *reason_giver(const struct process_group *group,
                                         const struct child *child)
 {

@@ -11,7 +11,7 @@
 #define DELAY_SECONDS     0.2
 #define DELAY_MAX_SECONDS 5.0
 #define EARLY_SECONDS     5.0 /* A process that lived longer did not fail at its start. */
-/* A process whose connection broke goes on until server 0 knows better (coordinator_leashes.c). */
+/* A process whose connection broke goes on until server 0 knows better (members_watch_leashes). */
 #define CUT_SECONDS 3.0
 /* A process that ended by itself may have exchanged the reason with server 0, which then ends
  * too. */

@@ -23,6 +23,8 @@
  * It has an envelope of its own, beside its router's, which may not have heard yet of the run or
  * of a new generation.
  *
+ * It is made of machines that do not call each other: see run.h.
+ *
  * Threads: server 0's router thread. Time and random numbers come in. */
 
 #ifndef PS_COORDINATOR_COORDINATOR_H
@@ -76,7 +78,7 @@ void coordinator_handle_inside(struct coordinator *coordinator, struct packet *p
 void coordinator_tick(struct coordinator *coordinator, uint64_t now_us, struct outbox *outbox);
 
 /* The launcher of this process is gone, or the connection to it is: see
- * coordinator_watch_leashes. */
+ * ps/coordinator/members.h. */
 void coordinator_abandon(struct coordinator *coordinator);
 
 /* The run directory is this process's, and it is not about to leave it. */

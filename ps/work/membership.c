@@ -64,6 +64,19 @@ struct member *membership_find(const struct membership *membership, const struct
                : NULL;
 }
 
+struct member *membership_member(const struct membership *membership, uint32_t i)
+{
+    if (i < membership->server_count)
+        return &membership->servers[i];
+    i -= membership->server_count;
+    return i < membership->worker_count ? &membership->workers[i] : NULL;
+}
+
+bool member_has_left(const struct member *member)
+{
+    return member->departure == DEPARTURE_LEFT && member->departed == member->incarnation;
+}
+
 bool membership_has_key(const struct member *member, const struct packet *packet)
 {
     return key_equal(member->key, packet->key);
@@ -286,6 +299,20 @@ void membership_go_back(struct membership *membership)
     }
 }
 
+void membership_begin_generation(struct membership *membership)
+{
+    for (uint32_t i = 0; i < membership->server_count; i++) {
+        struct member *server = &membership->servers[i];
+        server->ready = server->scored_lost = false;
+        server->scored = 0;
+    }
+    for (uint32_t i = 0; i < membership->worker_count; i++) {
+        struct member *worker = &membership->workers[i];
+        worker->done = worker->owes = worker->asks = false;
+        worker->first_assignment = worker->assignment = 0;
+    }
+}
+
 /* --- looking at all ------------------------------------------------------------------------ */
 
 uint32_t membership_servers(const struct membership *membership)
@@ -335,8 +362,7 @@ bool membership_is_deserted(const struct membership *membership)
 {
     for (uint32_t i = 0; i < membership->worker_count; i++) {
         const struct member *worker = &membership->workers[i];
-        bool left = worker->departure == DEPARTURE_LEFT && worker->departed == worker->incarnation;
-        if (worker->present || worker->missed || (worker->ever && !left))
+        if (worker->present || worker->missed || (worker->ever && !member_has_left(worker)))
             return false;
     }
     return true;
@@ -402,8 +428,8 @@ static struct member *find_silent(struct member *members, uint32_t count, double
     return NULL;
 }
 
-struct member *membership_silent(struct membership *membership, double seconds, uint64_t now_us,
-                                 enum role *role, uint32_t *index)
+struct member *membership_silent(const struct membership *membership, double seconds,
+                                 uint64_t now_us, enum role *role, uint32_t *index)
 {
     *role = ROLE_WORKER;
     struct member *member =

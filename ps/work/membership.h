@@ -120,6 +120,12 @@ struct member *membership_place(const struct membership *membership, const struc
 /* The same if the sender has it: incarnation, ticket and proof are right. */
 struct member *membership_find(const struct membership *membership, const struct message *message);
 
+/* Servers first, then workers; NULL from their number on. */
+struct member *membership_member(const struct membership *membership, uint32_t i);
+
+/* Whether the process that had the place has left of its own accord. */
+bool member_has_left(const struct member *member);
+
 /* Whether the key is the member's: a peer that knows its incarnation is not it. */
 bool membership_has_key(const struct member *member, const struct packet *packet);
 
@@ -162,6 +168,9 @@ void membership_go_back(struct membership *membership);
 /* All go back to an older checkpoint, whose counts are not known: they are 0. */
 void membership_forget_marks(struct membership *membership);
 
+/* All go back: no server is ready, and no worker has a share. */
+void membership_begin_generation(struct membership *membership);
+
 /* Every server is present and ready. */
 bool membership_is_served(const struct membership *membership);
 
@@ -189,8 +198,8 @@ void membership_list_missing(const struct membership *membership, bool start, ch
                              size_t size);
 
 /* A member that has been silent for longer than `seconds` and is not known to be lost, or NULL. */
-struct member *membership_silent(struct membership *membership, double seconds, uint64_t now_us,
-                                 enum role *role, uint32_t *index);
+struct member *membership_silent(const struct membership *membership, double seconds,
+                                 uint64_t now_us, enum role *role, uint32_t *index);
 
 /* See common/base/invariant.h. */
 void membership_check(const struct membership *membership);

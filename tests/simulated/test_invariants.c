@@ -96,13 +96,13 @@ SPOIL(router_admitted, router, c->state == ROUTER_SERVING, c->joining.admitted =
 /* Not a message that itself changes what is spoilt. */
 static bool trains(const struct coordinator *c, const struct message *message)
 {
-    return c->state == RUNNING && !c->deal_due &&
+    return c->run.state == RUNNING && !c->run.deal_due &&
            (message->kind == MESSAGE_PING || message->kind == MESSAGE_READY);
 }
 
 static struct leases *leases_of(struct coordinator *c)
 {
-    return &((struct async_work *)c->work.state)->leases;
+    return &((struct async_work *)c->run.work.state)->leases;
 }
 
 static bool both_hold(struct coordinator *c)
@@ -114,31 +114,35 @@ static bool both_hold(struct coordinator *c)
 static uint64_t *finished_of(struct coordinator *c)
 {
     uint64_t *clocks;
-    memcpy(&clocks, (char *)c->work.state + sizeof(struct async_work), sizeof clocks);
+    memcpy(&clocks, (char *)c->run.work.state + sizeof(struct async_work), sizeof clocks);
     return &clocks[1];
 }
 
-SPOIL(coordinator_state, coordinator, trains(c, message), c->state = CLOSING)
-SPOIL(coordinator_raising, coordinator, trains(c, message), c->raising = c->envelope.generation + 1)
-SPOIL(coordinator_last_snapshot, coordinator, trains(c, message) && c->last_snapshot != NO_STEP,
-      c->last_snapshot = c->last_due + 1)
-SPOIL(server_ready, coordinator, trains(c, message), c->work.membership.servers[1].ready = false)
+SPOIL(coordinator_state, coordinator, trains(c, message), c->run.state = CLOSING)
+SPOIL(coordinator_raising, coordinator, trains(c, message),
+      c->run.raising = c->run.envelope.generation + 1)
+SPOIL(coordinator_last_snapshot, coordinator, trains(c, message) && c->run.whole != NO_STEP,
+      c->run.whole = c->snapshot.due + 1)
+SPOIL(server_ready, coordinator, trains(c, message),
+      c->run.work.membership.servers[1].ready = false)
 SPOIL(worker_ticket, coordinator, trains(c, message),
-      c->work.membership.workers[1].ticket = c->work.membership.tickets + 1)
-SPOIL(worker_position, coordinator, trains(c, message), c->work.membership.workers[1].position = 0)
-SPOIL(worker_done, coordinator, trains(c, message), c->work.membership.workers[1].done = true)
+      c->run.work.membership.workers[1].ticket = c->run.work.membership.tickets + 1)
+SPOIL(worker_position, coordinator, trains(c, message),
+      c->run.work.membership.workers[1].position = 0)
+SPOIL(worker_done, coordinator, trains(c, message), c->run.work.membership.workers[1].done = true)
 SPOIL(snapshot_collected, coordinator,
       trains(c, message) && c->snapshot.under_way && !c->snapshot.collected,
       c->snapshot.collected = true)
-SPOIL(statistics_updates, coordinator, trains(c, message) && c->work.statistics.updates > 0,
-      c->work.statistics.updates++)
-SPOIL(evaluation_share_count, coordinator, trains(c, message) && c->evaluation.share_count > 0,
-      c->evaluation.share_count++)
+SPOIL(statistics_updates, coordinator, trains(c, message) && c->run.work.statistics.updates > 0,
+      c->run.work.statistics.updates++)
+SPOIL(evaluation_share_count, coordinator,
+      trains(c, message) && c->scorer.evaluation.share_count > 0,
+      c->scorer.evaluation.share_count++)
 SPOIL(leases_next, coordinator, trains(c, message) && leases_of(c)->next < leases_of(c)->gate,
       leases_of(c)->next++)
 SPOIL(leases_are_held, coordinator, trains(c, message) && both_hold(c),
       leases_of(c)->held[0][0] = leases_of(c)->held[1][0])
-SPOIL(ssp_finished, coordinator, trains(c, message) && c->work.membership.workers[0].asks,
+SPOIL(ssp_finished, coordinator, trains(c, message) && c->run.work.membership.workers[0].asks,
       *finished_of(c) += 100)
 
 static struct part *part_of(struct checkpointer *checkpointer)

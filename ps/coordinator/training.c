@@ -1,0 +1,255 @@
+/* training.c - deals the work, answers leases, and finds the end of training. */
+
+#include "ps/coordinator/training.h"
+
+#include <inttypes.h>
+
+#include "common/base/wording.h"
+#include "ps/coordinator/stragglers.h"
+
+/* --- shares -------------------------------------------------------------------------------- */
+
+void training_send_start(const struct run *run, struct member *worker, struct frame *sets)
+{
+    const struct message_start from = {
+        .step = run->work.rules->step(&run->work),
+        .stop_step = run->work.stop_step,
+        .records = run_records(run),
+    };
+    assignment_send(&run->work.assignment, worker, &run->envelope, &from, sets, run->outbox);
+}
+
+/* --- leases -------------------------------------------------------------------------------- */
+
+/* Every answer to a LEASE has the number of its announcement. */
+static struct packet *add_work(const struct training *t, const struct run *run, uint32_t index,
+                               uint64_t request)
+{
+    const struct member *worker = &run->members->workers[index];
+    struct packet *packet = run_send(run, worker->peer, MESSAGE_WORK);
+    packet->message.request = request;
+    packet->message.work.computation =
+        computations_answer(&t->computations, index, worker->ticket, request);
+    return packet;
+}
+
+/* Tell the worker why it has waited, if it has: only now is it known which worker came to the
+ * gate last. */
+static void say_waited(const struct training *t, const struct run *run, uint32_t index,
+                       struct message *work)
+{
+    const struct member *worker = &run->members->workers[index];
+    uint32_t whom = worker->waits == WAIT_GATE ? t->gate_last : worker->waits_for;
+    work->work.waited = worker->waits;
+    work->work.whom = whom != index + 1 ? whom : 0;
+}
+
+static void send_work(const struct training *t, const struct run *run, uint32_t index,
+                      uint64_t request, uint64_t batch)
+{
+    struct packet *packet = add_work(t, run, index, request);
+    packet->message.work.batch = batch;
+    say_waited(t, run, index, &packet->message);
+}
+
+/* It got no batch: note why, once it has nothing to do. */
+static void note_wait(const struct run *run, uint32_t index)
+{
+    uint32_t whom;
+    struct member *worker = &run->members->workers[index];
+    const struct work_mode *rules = run->work.rules;
+    worker->waits = WAIT_LEASE;
+    worker->waits_for = 0;
+    if (rules->is_gated(&run->work)) {
+        worker->waits = WAIT_GATE;
+    } else if (rules->waits_for(&run->work, index, &whom)) {
+        worker->waits = WAIT_BOUND;
+        worker->waits_for = whom + 1;
+    }
+}
+
+bool training_top_up(const struct training *t, struct run *run, uint32_t index, uint64_t request)
+{
+    uint64_t batch;
+    bool sent = false;
+    struct member *worker = &run->members->workers[index];
+    if (!worker->present || worker->first_assignment == 0)
+        return false;
+    /* Only workers that have asked get work: others might never do it, and hold up all. */
+    for (; worker->asks && run->work.rules->ask(&run->work, index, &batch); sent = true)
+        send_work(t, run, index, request, batch);
+    if (worker->asks)
+        note_wait(run, index);
+    worker->done = worker->done && !sent;
+    /* "Enough" must not overtake a batch, nor DONE the news that one is done. */
+    if (!run->work.rules->is_enough(&run->work, index))
+        return sent;
+    struct packet *packet = add_work(t, run, index, request);
+    packet->message.work.enough = true;
+    packet->message.work.batch = run->work.stop_step;
+    say_waited(t, run, index, &packet->message);
+    return true;
+}
+
+void training_top_up_all(const struct training *t, struct run *run)
+{
+    for (uint32_t i = 0; i < run->members->worker_count; i++)
+        training_top_up(t, run, i, 0);
+}
+
+/* Its batches once more: they may never have come. */
+static bool repeat_work(const struct training *t, const struct run *run, uint32_t index,
+                        uint64_t request)
+{
+    bool sent = false;
+    uint64_t batches[WORK_HELD_MAX];
+    unsigned count = run->work.rules->held(&run->work, index, batches);
+    for (unsigned i = 0; i < count; i++, sent = true)
+        send_work(t, run, index, request, batches[i]);
+    return sent;
+}
+
+/* A worker's announcement. It gets a number even when the worker has no lease on the batch: a late
+ * WORK may have named that batch. Chunks have applied such a batch already, and drop the gradient.
+ * Without an answer the worker repeats it. */
+static struct effect take_announcement(struct training *t, const struct run *run,
+                                       const struct packet *packet)
+{
+    const struct message *message = &packet->message;
+    const struct message_lease *lease = &message->lease;
+    const struct frame *payload = packet->payload;
+    struct computations *computations = &t->computations;
+    uint64_t clock = run->work.rules->clock(&run->work, message->index);
+    if (!computations->records || lease->bases_of >= run->job->steps)
+        return NO_EFFECT;
+    bool over = computations->over;
+    enum status status =
+        payload == NULL
+            ? computations_announce(computations, message, clock, lease->bases, lease->bases_bytes)
+            : computations_announce(computations, message, clock, payload->data, payload->bytes);
+    if (!over && computations->over) /* Training does not end for it. */
+        order_event(run->outbox, EVENT_RECORD_ENDED,
+                    .step = run->whole != NO_STEP ? run->whole : run->first_step,
+                    .count = COMPUTATIONS_MAX);
+    return status == STATUS_MEMORY ? effect_failed(EXIT_TRAINING_FAILED, RECORD_NEEDS_MEMORY)
+                                   : NO_EFFECT;
+}
+
+bool training_hear_lease(struct run *run, const struct packet *packet)
+{
+    const struct message *message = &packet->message;
+    struct member *worker = &run->members->workers[message->index];
+    if (run->state != RUNNING)
+        return false;
+    worker->asks = true;
+    if (!message->lease.finished)
+        return false;
+    stragglers_moved(worker, run->now_us);
+    return run->work.rules->finished(&run->work, message->index, message->lease.batch);
+}
+
+struct effect training_answer_lease(struct training *t, struct run *run,
+                                    const struct packet *packet, bool frees)
+{
+    const struct message *message = &packet->message;
+    struct effect effect = NO_EFFECT;
+    bool sent = false;
+    if (run->state == RUNNING) {
+        if (message->lease.announces)
+            effect = take_announcement(t, run, packet);
+        else if (!message->lease.finished)
+            sent = repeat_work(t, run, message->index, message->request);
+        sent = training_top_up(t, run, message->index, message->request) || sent;
+        if (frees)
+            training_top_up_all(t, run);
+    }
+    if (!sent)
+        add_work(t, run, message->index, message->request)->message.work.none = true;
+    return effect;
+}
+
+struct effect training_count_bad(struct training *t, const struct run *run,
+                                 const struct message *message)
+{
+    uint64_t batch = message->report.step;
+    outbox_warn(run->outbox, "gradient is not finite: batch %" PRIu64 ", from worker/%u; left out",
+                batch, message->index);
+    if (++t->bad <= run->options.max_bad_gradients)
+        return NO_EFFECT;
+    return effect_failed(EXIT_TRAINING_FAILED,
+                         "%s not finite, the last of batch %" PRIu64
+                         " from worker/%u; at most %u may be",
+                         wording_counted(t->bad, "gradient was", "gradients were").text, batch,
+                         message->index, run->options.max_bad_gradients);
+}
+
+/* --- the record ---------------------------------------------------------------------------- */
+
+struct effect training_write_computations(struct training *t, const struct run *run, uint64_t step)
+{
+    struct computations *computations = &t->computations;
+    if (!computations->records)
+        return NO_EFFECT;
+    struct frame *frame = computations_pack(computations);
+    t->cut = computations_mark(computations);
+    if (frame == NULL)
+        return effect_failed(EXIT_TRAINING_FAILED, RECORD_NEEDS_MEMORY);
+    const struct order order = {.kind = ORDER_COMPUTATIONS,
+                                .generation = run->envelope.generation,
+                                .computations = {step, t->cut.next, computations->over}};
+    order_add(run->outbox, TO_CHECKPOINTER, 0, &order)->payload = frame;
+    return NO_EFFECT;
+}
+
+/* --- the end ------------------------------------------------------------------------------- */
+
+bool training_hear_done(const struct training *t, const struct run *run, struct member *worker,
+                        const struct packet *packet)
+{
+    const struct message *message = &packet->message;
+    if (run->state != RUNNING || worker->done || run->deal_due ||
+        !assignment_is_followed(&run->work.assignment, worker))
+        return false;
+    if (!run->work.rules->may_be_done(&run->work, message->index, &message->done)) {
+        repeat_work(t, run, message->index, 0); /* Its batches may be lost. */
+        return false;
+    }
+    worker->done = true;
+    stragglers_moved(worker, run->now_us);
+    return true;
+}
+
+bool training_is_done(const struct run *run)
+{
+    bool any = false;
+    if (run->deal_due)
+        return false;
+    for (uint32_t i = 0; i < run->members->worker_count; i++) {
+        const struct member *worker = &run->members->workers[i];
+        if (worker->missed || (worker->present && !worker->done))
+            return false;
+        any = any || worker->present;
+    }
+    return any && run->work.rules->is_drained(&run->work);
+}
+
+void training_stop(const struct training *t, struct run *run)
+{
+    if (!run->stopping)
+        return;
+    if (run->work.rules->stop(&run->work))
+        training_top_up_all(t, run);
+    else if (!t->stop_named)
+        run_send(run, PEER_LOCAL, MESSAGE_STOP);
+}
+
+void training_stop_at(struct training *t, struct run *run, uint64_t step)
+{
+    /* A late worker may wait for a version that there will not be. */
+    run->deal_due = run->deal_due || (run->state == RUNNING && run_quorum(run) != NULL);
+    if (run->state >= FINISHING)
+        return;
+    t->stop_named = true;
+    if (step < run->work.stop_step)
+        run->work.stop_step = step;
+}
