@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
 # citations.sh - what comments and pages point at is there: files of the repository, pages, sections of
-# CONTRACT.md and PROTOCOL.md; and every source of the programs opens with what it does.
+# CONTRACT.md and PROTOCOL.md, functions of pictures; and every source of the programs opens with what it does.
 set -euo pipefail
 cd "${1:-$(dirname "$0")/..}"
 
@@ -39,6 +39,12 @@ wrong=$(
     done
     find common ps worker deploy -name '*.c' -exec awk \
         'FNR == 1 && !/^\/\*/ { print FILENAME " does not open with what it does" }' {} +
+    # Functions of a picture, [so], are the file's own or called there.
+    find ps worker/client worker/mode -name '*.c' -exec perl -0777 -ne '
+        my ($picture, $code) = m{\A/\*(.*?)\*/(.*)}s or next;
+        for my $name ($picture =~ /\[([a-z_]+)\]/g) {
+            print "$ARGV opens with [$name], and has no such function\n" if $code !~ /\b$name\(/;
+        }' {} +
 )
 if [ -n "$wrong" ]; then
     printf 'not ok - citations: %s\n' "$wrong"

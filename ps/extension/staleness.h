@@ -1,5 +1,5 @@
 /* staleness.h - counts the staleness of each gradient, in modes whose workers do not wait for each
- * other, and has it told:
+ * other, and reports it:
  *
  *     FIGURES twice a second, the order about a snapshot -> router (owner_figures.h)
  *                                       -> READY, CUT_TAKEN -> coordinator (staleness_totals.h)

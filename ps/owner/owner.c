@@ -1,6 +1,39 @@
-/* owner.c - one handler for each item that an owner takes. The job's mode decides what becomes
- * of a gradient and when it is answered (shard_mode.h). Attaching values, waiting reads, updates
- * and verdict counts are the same in all modes. */
+/* owner.c - checks, applies, releases, answers. The job's mode decides what becomes of a gradient and
+ * when it is answered (shard_mode.h); all else is the same in every mode.
+ *
+ * The life of an EXCHANGE, with the functions on its arrows. A retry is without its gradient.
+ *
+ *     ARRIVED -- values of a score, [answer_scored] -------------------------------> ANSWERED
+ *        |  '--- a replica that differs, [has_gone_astray] ------------------------> DROPPED
+ *        |  '--- a retry, [answer_retry]: had, here or missing --------------------> ANSWERED
+ *        |                 to be read: as from APPLIED; no push of this step: -----> DROPPED
+ *        |  the mode's [judge], [check_finite], room in the log, the mode's [take]:
+ *        |  [take_gradient], counted by [count_verdict]
+ *        v
+ *     JUDGED  an own verdict, or none: nothing was sent
+ *        |  as long as there is a [next_update]: [make_update], [applied], listeners, and
+ *        |  [snapshot_chunk] at the batch of a CUT: [make_updates]
+ *        v
+ *     APPLIED -- wants nothing: [add_result] --------------------------------------> ANSWERED
+ *        |    -- a version that is here, [answer_read]: [attach] ------------------> ANSWERED
+ *        |    -- one that is gone, [answer_read]: [add_moved_on] ------------------> ANSWERED
+ *        |  one that is to come, [answer_read]: [park]
+ *        v
+ *     HELD ----- [release_waiting_read], after each update ------------------------> ANSWERED
+ *           '--- another read of this worker, [answer_read]; LOAD, [forget] -------> DROPPED
+ *
+ * What may be trusted:
+ *
+ *     ARRIVED   The router has checked every field against the plan, and that the chunk is ours.
+ *     JUDGED    A gradient that was taken is finite, is the mode's, and is in the log (O3). The chunk is
+ *               as it was.
+ *     APPLIED   All updates that can be made are made, log, counts and listeners have them, and a
+ *               snapshot that they reach is taken (O1). No answer has said so yet.
+ *     HELD      The first answer, TAKEN or RECEIPT, has given the weight back. The version is not there
+ *               (O5). A worker has one place a chunk. What is lost here is asked for again.
+ *     ANSWERED  Values that were sent do not change any more (chunk.h).
+ *     DROPPED   There is TAKEN at most, and the worker asks again; so it is where the mode's [gives]
+ *               refuses a version that is here. */
 
 #include "ps/owner/owner.h"
 

@@ -1,4 +1,4 @@
-/* owner_check.c - the invariants of an owner between two messages. */
+/* owner_check.c - the invariants of an owner between two messages, by the numbers that owner.c names. */
 
 #include "common/base/invariant.h"
 #include "ps/owner/owner_state.h"
@@ -14,14 +14,14 @@ static void check_waiting_read(const struct owner *owner, const struct owned *ow
 {
     struct read_result read;
     RULE((owned->waiting_read == NULL) == (owned->waiting_read_count == 0),
-         "places to park in are there or not");
+         "O4 places to park in are there or not");
     for (uint32_t i = 0; i < owned->waiting_read_count; i++) {
         if (!owned->waiting_read[i].waiting)
             continue;
         RULE(owner->rules->answer(&owned->shard, &owned->waiting_read[i].wanted, &read) ==
                  RELEASE_LATER,
-             "a parked request wants a version that is not there");
-        RULE(owner->to_load == 0, "no read waits while chunks are loaded");
+             "O5 a parked request wants a version that is not there");
+        RULE(owner->to_load == 0, "O6 no read waits while chunks are loaded");
     }
 }
 
@@ -32,20 +32,20 @@ static void check_owned(const struct owner *owner, const struct owned *owned)
     TELL(owner, check, state, chunk, (uint32_t)(owned - owner->owned));
     check_waiting_read(owner, owned);
     RULE(chunk->plan == owner->plan && owned->shard.rules == owner->rules,
-         "every chunk is of the one plan, and follows its rules");
+         "O7 every chunk is of the one plan, and follows its rules");
     RULE(owned->snapshot_step == UINT64_MAX || owned->snapshot_step > chunk->batches,
-         "a cut is made as soon as its batches are there");
+         "O1 a cut is made as soon as its batches are there");
     RULE(IMPLIES(owned->snapshot_step != UINT64_MAX, owner->to_load == 0),
-         "nothing is cut while chunks are loaded");
+         "O2 nothing is cut while chunks are loaded");
     RULE(IMPLIES(owner->records && owner->to_load == 0,
                  owned->log.from + owned->log.count == chunk->batches),
-         "every batch that a chunk has had is noted");
+         "O3 every batch that a chunk has had is noted");
     RULE(owned->arrays_loaded < 1u << (1 + owner->plan->slots.count),
-         "no array was loaded that chunks do not have");
+         "O8 no array was loaded that chunks do not have");
     RULE(IMPLIES(owner->to_load == 0, owned->arrays_loaded == 0 || is_loaded(owner, owned)),
-         "a chunk is loaded whole");
+         "O9 a chunk is loaded whole");
     RULE(owner->filled || (chunk->batches == 0 && owned->snapshot_step == UINT64_MAX),
-         "without values there is neither a version nor a cut");
+         "O10 without values there is neither a version nor a cut");
 }
 
 void owner_check(const struct owner *owner)
@@ -56,15 +56,15 @@ void owner_check(const struct owner *owner)
         const struct owned *owned = &owner->owned[i];
         check_owned(owner, owned);
         RULE(i == 0 || owned[-1].shard.chunk.index < owned->shard.chunk.index,
-             "chunks are in the order of their indexes");
+             "O11 chunks are in the order of their indexes");
         to_load += !is_loaded(owner, owned);
         to_snapshot += owned->snapshot_step != UINT64_MAX;
         RULE(snapshot_step == UINT64_MAX || owned->snapshot_step == UINT64_MAX ||
                  owned->snapshot_step == snapshot_step,
-             "one cut is under way at a time");
+             "O12 one cut is under way at a time");
         snapshot_step = owned->snapshot_step != UINT64_MAX ? owned->snapshot_step : snapshot_step;
     }
     RULE(owner->to_load == 0 || owner->to_load == to_load,
-         "to_load counts the chunks that are not loaded");
-    RULE(owner->to_snapshot == to_snapshot, "to_cut counts the chunks that are not cut");
+         "O13 to_load counts the chunks that are not loaded");
+    RULE(owner->to_snapshot == to_snapshot, "O14 to_cut counts the chunks that are not cut");
 }

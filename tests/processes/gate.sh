@@ -261,5 +261,7 @@ points "Read by ps/nothing.c alone." "names ps/nothing.c"
 points "See nothing.h." "names nothing.h"
 sed -i 1d "$copy/ps/shard/plan.c"
 expected+=("ps/shard/plan.c does not open with what it does")
+sed -i '1s#^/\* #&[no_function], #' "$copy/ps/shard/chunk.c"
+expected+=("ps/shard/chunk.c opens with \[no_function\], and has no such function")
 seen citations.sh
 ok "a comment that points at what is not there is seen, and a source that does not say what it does"
