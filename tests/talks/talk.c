@@ -14,6 +14,9 @@
  *       > event lost "index": 1          an event of the run, with this within its members
  *       > log is stuck                   a line for people, with this in it
  *       > * START                        to any process
+ *       > 4x * START                     so many of them
+ *       let old ps/0 EXCHANGE chunk=2    $old is the request of the latest that came; "r=LEASE" in a line of what
+ *                                        is said: of the latest LEASE
  *       > *                              whatever else came
  *       ! worker/1 START                 must not have come, not even if a line above says so
  *       quiet CUT WORK                   these may come unsaid from here on; PONG, events and lines always may
@@ -36,6 +39,7 @@
 #include "tests/talks/talk.h"
 
 #include <ctype.h>
+#include <inttypes.h>
 #include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -44,6 +48,7 @@
 #include <check.h>
 
 #include "common/job/job_fields.h"
+#include "common/transport/transport.h"
 #include "deploy/engine/message_line.h"
 #include "ps/extension/staleness_counters.h"
 #include "ps/work/membership.h"
@@ -64,14 +69,14 @@ static unsigned line_count;
 /* Values of $names, the innermost last; and the lines under way. */
 static struct binding {
     char name[32], value[256];
-} bound[64];
-static unsigned bound_count;
+} bound[64], lets[32];
+static unsigned bound_count, let_count;
 static unsigned stack[DEPTH_MAX];
 static unsigned depth;
 
 /* --- what is held -------------------------------------------------------------------------------- */
 
-static const struct talk_core *const cores[] = {&talk_coordinator};
+static const struct talk_core *const cores[] = {&talk_coordinator, &talk_session};
 
 static const struct talk_core *core; /* NULL: none yet. */
 static bool opened, verbose;
@@ -92,7 +97,8 @@ static unsigned came_count, came_room;
 static bool unread;
 static struct frame *unread_frames[64];
 static unsigned unread_count;
-static bool repeats; /* Time has passed: alike ones are one. */
+static uint64_t latest[MESSAGE_KIND_COUNT]; /* Requests of the latest that came. */
+static bool repeats;                        /* Time has passed: alike ones are one. */
 
 /* --- failing --------------------------------------------------------------------------------------- */
 
@@ -228,6 +234,8 @@ void talk_take(void)
         struct came *it = &came[came_count++];
         *it = (struct came){.item = item};
         name_receiver(&item, it->to);
+        latest[order_of(&item.packet) == NULL ? item.packet.message.kind : 0] =
+            item.packet.message.request;
         if (core->hear != NULL)
             core->hear(&item);
         if (verbose)
@@ -378,6 +386,16 @@ static struct frame *staleness_of(uint64_t count)
     return staleness_tally_frame(&tally);
 }
 
+/* "r=LEASE": the request of the latest that came. */
+static bool set_request(struct message *message, const char *said)
+{
+    struct talk_kind kind = talk_kind_of(said);
+    if (kind.name == NULL || kind.is_order)
+        return false;
+    message->request = latest[kind.kind];
+    return true;
+}
+
 static void set_packet(struct packet *packet, const struct talk_kind *kind, void *of,
                        const char *said)
 {
@@ -389,6 +407,9 @@ static void set_packet(struct packet *packet, const struct talk_kind *kind, void
         packet->payload = frame_said(said + 7);
     else if (strncmp(said, "overtaken=", 10) == 0)
         packet->payload = staleness_of((uint64_t)talk_number(said + 10));
+    else if (strncmp(said, "r=", 2) == 0 && !kind->is_order &&
+             set_request(&packet->message, said + 2))
+        return;
     else if (!talk_field_set(kind, of, said))
         talk_fail("%s has no %s", kind->name, said);
 }
@@ -442,6 +463,11 @@ static bool is_as_said(struct came *it, const struct words *words)
         if (strncmp(said, "values=", 7) == 0) {
             if (!values_are(it->item.packet.payload, said + 7))
                 return false;
+        } else if (strncmp(said, "place=", 6) == 0) {
+            if (it->item.packet.place != (strcmp(said + 6, "none") == 0
+                                              ? TRANSPORT_PLACE_NOWHERE
+                                              : strtoull(said + 6, NULL, 10)))
+                return false;
         } else if (strcmp(said, "member") == 0) {
             if (!it->item.packet.member)
                 return false;
@@ -453,10 +479,39 @@ static bool is_as_said(struct came *it, const struct words *words)
     return true;
 }
 
+/* The words without so many behind the first. */
+static struct words behind(const struct words *words, unsigned count)
+{
+    struct words rest = *words;
+    rest.count -= count;
+    for (unsigned i = 1; i < rest.count; i++) {
+        rest.word[i] = words->word[i + count];
+        rest.rest[i] = words->rest[i + count];
+    }
+    return rest;
+}
+
+/* let old ps/0 EXCHANGE chunk=2: $old is the request of the latest that came. */
+static void let(const struct words *words)
+{
+    struct words rest = behind(words, 1);
+    if (rest.count < 3 || let_count == sizeof lets / sizeof *lets)
+        talk_fail("let NAME TO KIND FIELD...");
+    for (unsigned i = came_count; i-- > 0;)
+        if (is_as_said(&came[i], &rest)) {
+            struct binding *binding = &lets[let_count++];
+            snprintf(binding->name, sizeof binding->name, "%s", words->word[1]);
+            snprintf(binding->value, sizeof binding->value, "%" PRIu64,
+                     came[i].item.packet.message.request);
+            return;
+        }
+    talk_fail("that did not come");
+}
+
 /* > worker/1 START step=3     log, event: > log waits for     > event lost "index": 1     > * */
 static void expect_came(const struct words *words)
 {
-    bool found = false;
+    unsigned found = 0;
     if (words->count == 2 && strcmp(words->word[1], "*") == 0) {
         for (unsigned i = 0; i < came_count; i++)
             came[i].said = true;
@@ -464,12 +519,19 @@ static void expect_came(const struct words *words)
     }
     if (words->count < 3)
         talk_fail("> TO KIND FIELD...");
-    for (unsigned i = 0; i < came_count && (!found || repeats); i++)
-        if (!came[i].said && is_as_said(&came[i], words))
-            found = came[i].said = true;
-    if (!found) {
+    struct words rest = *words;
+    unsigned wanted = 0;
+    int at = 0;
+    if (sscanf(words->word[1], "%ux%n", &wanted, &at) == 1 && at > 0 && words->word[1][at] == '\0')
+        rest = behind(words, 1);
+    for (unsigned i = 0; i < came_count && (found == 0 || repeats || wanted > 0); i++)
+        if (!came[i].said && is_as_said(&came[i], &rest))
+            came[i].said = ++found;
+    if (found == 0 || (wanted > 0 && found != wanted)) {
         printf("came%s:\n", came_count > 0 ? "" : ": nothing");
         print_all_came(false);
+        if (found > 0)
+            talk_fail("that came %ux", found);
         talk_fail("that did not come");
     }
 }
@@ -516,6 +578,7 @@ static void end_core(void)
     outbox_free(&talk_outbox);
     talk_job = (struct job){0};
     quiet[0] = '\0';
+    let_count = 0;
 }
 
 /* coordinator sync */
@@ -562,6 +625,17 @@ static unsigned end_of(unsigned line)
     return line;
 }
 
+/* Of a name in a text, the innermost; NULL: there is none. */
+static const char *value_of(const char *name, size_t length)
+{
+    for (unsigned i = bound_count + let_count; i-- > 0;) {
+        const struct binding *binding = i < let_count ? &lets[i] : &bound[i - let_count];
+        if (strlen(binding->name) == length && strncmp(binding->name, name, length) == 0)
+            return binding->value;
+    }
+    return NULL;
+}
+
 static void bind(const char *name, size_t length, const char *value)
 {
     if (bound_count == sizeof bound / sizeof *bound)
@@ -576,10 +650,7 @@ static void substitute(const char *text, char *to, size_t size)
     size_t used = 0;
     while (*text != '\0' && used + 256 < size) {
         size_t length = *text == '$' ? strspn(text + 1, "abcdefghijklmnopqrstuvwxyz_") : 0;
-        const char *value = NULL;
-        for (unsigned i = 0; i < bound_count && length > 0; i++)
-            if (strlen(bound[i].name) == length && strncmp(bound[i].name, text + 1, length) == 0)
-                value = bound[i].value;
+        const char *value = length > 0 ? value_of(text + 1, length) : NULL;
         if (value == NULL) {
             to[used++] = *text++;
             continue;
@@ -621,12 +692,11 @@ static struct words cut(char *text, const char *whole)
 /* for $step in 0..5     for $mode in sync async */
 static void run_for(unsigned line, const struct words *words)
 {
-    char range[32 * 16] = "", *next = range;
+    char range[16];
     unsigned first, last;
     if (words->count < 4 || words->word[1][0] == '\0')
         talk_fail("for NAME in VALUE...");
     bool numbers = sscanf(words->word[3], "%u..%u", &first, &last) == 2;
-    (void)next;
     for (unsigned i = 0; i < (numbers ? last - first + 1 : words->count - 3); i++) {
         snprintf(range, sizeof range, "%u", numbers ? first + i : 0);
         bind(words->word[1], strlen(words->word[1]), numbers ? range : words->word[3 + i]);
@@ -672,6 +742,8 @@ static void run_words(unsigned line, const struct words *words)
         expect_figure(words);
     else if (strcmp(verb, "job") == 0)
         talk_set_job(words);
+    else if (strcmp(verb, "let") == 0)
+        let(words);
     else if (strcmp(verb, "quiet") == 0)
         snprintf(quiet, sizeof quiet, " %s ", words->rest[1]);
     else if (strcmp(verb, "unread") == 0 || strcmp(verb, "read") == 0) {

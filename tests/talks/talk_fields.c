@@ -89,11 +89,12 @@ static struct talk_kind order_kind(unsigned kind)
     return (struct talk_kind){orders[kind].name, true, kind, orders[kind].rows, of_all};
 }
 
+/* Within a worker LEAVE has an exit code, as STOP has. */
 static struct talk_kind message_kind(unsigned kind)
 {
+    enum message_kind of = kind == MESSAGE_LEAVE ? MESSAGE_STOP : (enum message_kind)kind;
     return (struct talk_kind){message_kind_name((enum message_kind)kind), false, kind,
-                              message_fields((enum message_kind)kind),
-                              message_fields(MESSAGE_NONE)};
+                              message_fields(of), message_fields(MESSAGE_NONE)};
 }
 
 struct talk_kind talk_kind_of(const char *name)
