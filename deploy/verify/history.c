@@ -13,7 +13,6 @@
 #include "common/store/generation.h"
 #include "common/store/model_file.h"
 #include "common/store/run_directory.h"
-#include "common/store/run_record.h"
 #include "ps/mode/shard_mode.h"
 
 #define BETWEEN_US 100000000u /* From one phase to the next, for the disks. */
@@ -301,7 +300,6 @@ struct running {
     struct simulated_disk disks[HISTORY_SERVERS_MAX];
     struct model_state model; /* As of `step`. */
     uint64_t step;
-    uint64_t began;             /* Of the newest checkpoint that there was when the phase began. */
     struct oracle_closed *told; /* [steps] Of which leaves steps were said to be made. */
     struct oracle_deal deals[ORACLE_DEALS];
     bool forgetful; /* Some of that may be lost. */
@@ -507,35 +505,6 @@ static void check_checkpoints(struct running *r, uint64_t step, size_t spare,
     }
 }
 
-/* What the newest checkpoint says of the record is there, and is what happened since `began`. Every
- * server 0 that there was has a session, and what is written of it ends where the next one begins. */
-static void check_record(struct running *r, struct oracle *oracle, uint64_t began, uint64_t step)
-{
-    char path[DISK_PATH_MAX];
-    struct manifest manifest;
-    struct error error;
-    checkpoint_path(path, SIMULATED_OUT, step);
-    snprintf(path + strlen(path), sizeof path - strlen(path), "/manifest.json");
-    if (manifest_read(&manifest, &r->disks[0].disk, path, &error) != STATUS_OK) {
-        fail(r, error.text);
-        return;
-    }
-    uint64_t session = manifest.record.session, bytes = manifest.record.bytes;
-    manifest_free(&manifest);
-    while (step > began && !r->result->failed) {
-        run_record_path(path, SIMULATED_OUT, session--);
-        const struct simulated_file *file = simulated_disk_find(&r->disks[0], path);
-        if (file == NULL || file->bytes < bytes) {
-            fail(r, "the record is shorter than the checkpoint says");
-            return;
-        }
-        step = oracle_record_finish(oracle, file->data, bytes > 0 ? bytes : file->bytes, step);
-        bytes = 0;
-        if (oracle->failed)
-            fail(r, oracle->failure);
-    }
-}
-
 /* Whoever computes for long may be waited for too long when the job is to stop; then what stands is
  * the last checkpoint, and nothing is exported. */
 static bool ran_out_of_time(const struct check_run *x)
@@ -566,8 +535,6 @@ static void check_phase(struct running *r, struct check_run *x, int code)
     }
     if (any || code == EXIT_DONE)
         check_checkpoints(r, step, spare_checkpoints(x, code), &x->oracle);
-    if (!r->result->failed && step > r->began && r->plan->job.record == RECORDING_ON)
-        check_record(r, &x->oracle, r->began, step);
     if (!r->result->failed)
         check_kept(r, &x->oracle);
     char path[DISK_PATH_MAX];
@@ -652,8 +619,6 @@ static int run_phase(struct running *r, const struct history_phase *phase, const
     struct generation generation;
     struct error error = {STATUS_OK, ""};
     int code = -1;
-    if (checkpoint_list(&r->disks[0].disk, SIMULATED_OUT, &r->began, 1) == 0)
-        r->began = 0;
     if (generation_read(&generation, &r->disks[0].disk, SIMULATED_OUT, &error) == STATUS_OK)
         options.generation = generation.number;
     if (check_run_init(&check_run, &options, &error) != STATUS_OK) {
@@ -704,6 +669,32 @@ static void check_sums(struct running *r)
     simulated_work_free(&work);
 }
 
+/* The whole run made again from its record. */
+static void check_replay(struct running *r)
+{
+    const struct history_plan *plan = r->plan;
+    struct simulated_work work;
+    struct job job;
+    struct error error;
+    char text[300];
+    if (plan->job.record != RECORDING_ON || plan->scarce ||
+        (job_mode(&plan->job)->sets && r->forgetful))
+        return;
+    if (phase_job(plan, &plan->phases[plan->phase_count - 1], &job) != STATUS_OK ||
+        simulated_work_init(&work, &job, plan->kind) != STATUS_OK) {
+        fail(r, "out of memory");
+        return;
+    }
+    work.bad_one_in = plan->bad_one_in;
+    if (record_check(&r->disks[0], SIMULATED_OUT, &work, r->step, r->model.arrays[0],
+                     &r->result->counts.record, &error) != STATUS_OK) {
+        snprintf(text, sizeof text, "replay: %.280s", error.text);
+        fail(r, text);
+    }
+    simulated_work_free(&work);
+    job_free(&job);
+}
+
 /* Nothing is started for a run that is done; whatever else a phase leaves can be gone on with. */
 static int begin_phase(struct running *r, const struct history_phase *phase)
 {
@@ -752,6 +743,8 @@ void history_run(const struct history_plan *plan, struct history_result *result)
         fail(&r, "the job does not come to its end");
     if (!result->failed)
         check_sums(&r);
+    if (!result->failed)
+        check_replay(&r);
     for (uint32_t i = 0; i < HISTORY_SERVERS_MAX; i++)
         simulated_disk_free(&r.disks[i]);
     model_state_free(&r.model);

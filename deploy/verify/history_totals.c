@@ -58,10 +58,9 @@ static void print_others(const struct history_totals *all)
                ", overtaking %" PRIu64,
                network->sent, network->lost, network->broken + network->unsent,
                network->partitioned, network->held, network->repeated, network->overtaking);
-    print_line("recorded: computations %" PRIu64 ", entries %" PRIu64
-               ", of which at the end %" PRIu64
+    print_line("replayed: computations %" PRIu64 ", entries %" PRIu64
                "; batches with entries of two computations %" PRIu64,
-               all->counts.record.numbered, all->counts.record.entries, all->counts.record.kept,
+               all->counts.record.computations, all->counts.record.entries,
                all->counts.record.torn);
     print_line("scored: shares %" PRIu64 "; models kept %" PRIu64 ", chunks handed over %" PRIu64,
                all->counts.shares, all->kept, all->counts.handed);

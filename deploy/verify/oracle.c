@@ -57,13 +57,12 @@ void oracle_counts_add(struct oracle_counts *to, const struct oracle_counts *fro
     to->renewed += from->renewed;
     to->sums += from->sums;
     to->slots += from->slots;
-    to->record.announced += from->record.announced;
-    to->record.numbered += from->record.numbered;
+    to->record.computations += from->record.computations;
     to->record.entries += from->record.entries;
+    to->record.torn += from->record.torn;
+    to->record.required += from->record.required;
     to->shares += from->shares;
     to->handed += from->handed;
-    to->record.kept += from->record.kept;
-    to->record.torn += from->record.torn;
 }
 
 void oracle_check_updates(struct oracle *oracle, const struct model_state *state)
@@ -250,8 +249,6 @@ enum status oracle_init(struct oracle *oracle, const struct simulated_work *work
     grow_known(w);
     if (w->leases == NULL || w->known == NULL || model_state_init(&w->initial, w->job) != STATUS_OK)
         return STATUS_MEMORY;
-    if (oracle_record_init(w) != STATUS_OK)
-        return STATUS_MEMORY;
     if (job_mode(w->job)->sets)
         return oracle_sets_init(w);
     return w->mode_invariants->serial ? train_serially(w) : STATUS_OK;
@@ -293,7 +290,6 @@ void oracle_free(struct oracle *oracle)
     for (size_t i = 0; i < w->snapshot_count; i++)
         for (uint32_t array = 0; array < CHECKPOINT_ARRAYS_MAX; array++)
             free(w->cuts[i].arrays[array]);
-    oracle_record_free(w);
     oracle_sets_free(w);
     free(w->processes);
     free(w->known);
@@ -677,7 +673,6 @@ void oracle_close_group(struct oracle *w, struct oracle_server *server, uint32_t
     chunk->group.staleness = 0;
     chunk->version++;
     w->counts.updates++;
-    oracle_record_closed(w, index, chunk->had);
     chunk->check = oracle_check_space(w, index, server->state.arrays[0]);
     oracle_learn(w, server->owners[oracle_owner_of(w, index)].generation, index, chunk->version,
                  chunk->check);
@@ -806,14 +801,8 @@ static void take_exchange(struct oracle *w, struct oracle_server *server, uint32
         w->counts.retries++;
         w->mode_invariants->retry(w, chunk, exchange);
     } else if (exchange->gradient || exchange->skip) {
-        uint64_t had = chunk->had, version = chunk->version;
         expected->gradient = true;
         expected->verdict = w->mode_invariants->take(w, server, exchange->chunk, packet, sender);
-        if (chunk->had > had)
-            oracle_record_took(w, exchange->chunk, had, packet,
-                               expected->verdict != VERDICT_APPLIED);
-        if (chunk->had > had && chunk->version > version)
-            oracle_record_closed(w, exchange->chunk, chunk->had);
         count_gradient(w, server, owner, expected, exchange->skip);
         note_scored(w, server, exchange->chunk);
     }
@@ -1023,11 +1012,8 @@ static void check_state(struct oracle *w, struct oracle_server *server, const st
 {
     const struct message_chunk_state *state = &packet->message.chunk_state;
     uint32_t index = chunk_at(w, state->first);
-    if (index < w->partition->chunk_count && state->array == CHECKPOINT_ENTRIES) {
-        oracle_record_snapshot(w, index, server->owners[oracle_owner_of(w, index)].generation,
-                               packet);
-        return;
-    }
+    if (index < w->partition->chunk_count && state->array == CHECKPOINT_ENTRIES)
+        return; /* Held against it when the record is replayed. */
     if (index < w->partition->chunk_count && state->array == CHECKPOINT_SCORED) {
         check_kept(w, server, index, packet);
         return;
@@ -1290,7 +1276,6 @@ void oracle_session_asks(struct oracle *oracle, uint32_t process, const struct p
     const struct message *message = &packet->message;
     const struct message_exchange *exchange = &message->exchange;
     struct oracle_worker *worker = w->processes[process].worker;
-    oracle_record_asks(w, process, packet);
     if (message->kind != MESSAGE_EXCHANGE || !exchange->gradient || exchange->retry || w->failed ||
         exchange->chunk >= w->partition->chunk_count)
         return;
@@ -1366,7 +1351,6 @@ void oracle_coordinator_says(struct oracle *oracle, uint32_t process, const stru
                              uint32_t to)
 {
     const struct message *message = &item->packet.message;
-    oracle_record_says(oracle, item, to);
     if (message->kind == MESSAGE_WELCOME && message->generation > oracle->scores.generation)
         begin_scores(&oracle->scores, message);
     else if (message->kind == MESSAGE_WELCOME && oracle->scores.base == 0 &&

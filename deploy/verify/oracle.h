@@ -37,7 +37,7 @@
 
 #include "common/job/partition.h"
 #include "common/wire/outbox.h"
-#include "deploy/verify/oracle_record.h"
+#include "deploy/verify/record_check.h"
 #include "deploy/verify/simulated_work.h"
 #include "ps/orders/orders.h"
 
@@ -56,7 +56,7 @@ struct oracle_counts {
     uint64_t sums, slots;         /* That replicas were fed with, by chunk. */
     uint64_t identities, renewed; /* Of staleness that were held against owners; updates renewed. */
     uint64_t bases, included;     /* Ssp: of chunks, held against the bound; against who is here. */
-    struct oracle_record_counts record;
+    struct record_counts record;
     uint64_t closes, resent, left_out; /* Backup: steps, those said before, leaves not counted. */
     uint64_t shares;                   /* Of scores, whose values were right. */
     uint64_t handed;                   /* Chunks of models to be kept. */
@@ -295,7 +295,6 @@ struct oracle {
     bool forgetful; /* What was told of sets may be lost: a disk has failed. */
     struct oracle_scores scores;
     uint64_t most_started; /* One more than the highest batch or step given to a trainer. */
-    struct oracle_record record;
     struct oracle_expected expected;
     struct oracle_counts counts;
     bool failed;
