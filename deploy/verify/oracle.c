@@ -48,8 +48,6 @@ void oracle_counts_add(struct oracle_counts *to, const struct oracle_counts *fro
     to->grants += from->grants;
     if (from->apart_max > to->apart_max)
         to->apart_max = from->apart_max;
-    to->bases += from->bases;
-    to->included += from->included;
     to->closes += from->closes;
     to->resent += from->resent;
     to->left_out += from->left_out;

@@ -55,7 +55,6 @@ struct oracle_counts {
     uint64_t grants, apart_max;   /* Ssp: batches given, and how far ahead anybody was then. */
     uint64_t sums, slots;         /* That replicas were fed with, by chunk. */
     uint64_t identities, renewed; /* Of staleness that were held against owners; updates renewed. */
-    uint64_t bases, included;     /* Ssp: of chunks, held against the bound; against who is here. */
     struct record_counts record;
     uint64_t closes, resent, left_out; /* Backup: steps, those said before, leaves not counted. */
     uint64_t shares;                   /* Of scores, whose values were right. */
@@ -74,9 +73,8 @@ struct oracle_waiting_read {
  * with others. */
 struct oracle_update {
     uint32_t worker;
-    uint64_t base, from;    /* Version that it was made from, and that it met. */
-    bool waits;             /* It did not make the next one itself. */
-    uint64_t ticket, clock; /* Ssp: the worker's; UINT64_MAX: not known. */
+    uint64_t base, from; /* Version that it was made from, and that it met. */
+    bool waits;          /* It did not make the next one itself. */
 };
 
 #define ORACLE_PARTS_MAX 256
@@ -235,16 +233,12 @@ struct oracle_clock {
     uint64_t finished;
     bool holds[ORACLE_HELD_MAX];
     uint64_t held[ORACLE_HELD_MAX];
-    uint64_t
-        clocks[ORACLE_HELD_MAX]; /* How many it had finished when it said that it computes it. */
 };
 
 struct oracle_clocks {
     bool begun;
     uint32_t server_0; /* Its process. */
-    uint32_t members;
-    uint64_t generation, first; /* Step that it begins at. */
-    bool fixed;                 /* Nobody has come or gone since. */
+    uint64_t generation;
     struct oracle_clock workers[ORACLE_WORKERS_MAX];
 };
 

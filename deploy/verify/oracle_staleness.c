@@ -14,8 +14,8 @@ void oracle_note_update(const struct oracle *w, struct oracle_chunk *chunk, uint
                         uint64_t base)
 {
     if (chunk->had < w->job->steps)
-        chunk->updates[chunk->had] = (struct oracle_update){
-            .worker = worker, .base = base, .from = chunk->version, .clock = UINT64_MAX};
+        chunk->updates[chunk->had] =
+            (struct oracle_update){.worker = worker, .base = base, .from = chunk->version};
 }
 
 /* Of one worker in one chunk: how many updates its gradients made, how many there were after its last
