@@ -45,10 +45,8 @@ struct mode_invariants {
     /* Optional. A session sends a gradient made from `base_version`. */
     void (*sent)(struct oracle *oracle, const struct oracle_worker *worker,
                  const struct message *message);
-    /* Optional. Server 0 hears a message; and what it puts out, to `process` if that is one. */
-    void (*heard)(struct oracle *oracle, uint32_t server_0, const struct packet *packet);
-    void (*said)(struct oracle *oracle, uint32_t server_0, const struct outgoing *item,
-                 uint32_t process);
+    /* Optional. What server 0 puts out. */
+    void (*said)(struct oracle *oracle, uint32_t server_0, const struct outgoing *item);
     /* Optional. The job has ended at `step`. */
     void (*finish)(struct oracle *oracle, const struct oracle_chunk *chunk, uint32_t index,
                    uint64_t step);

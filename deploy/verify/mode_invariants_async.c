@@ -1,8 +1,8 @@
 /* mode_invariants_async.c - every (chunk, batch) counts once, applied to the values as they are then; a
  * worker sees its own gradients; batches are given in order, from the cut on that the generation begins
- * from, and each to a worker once. */
+ * from, and each to a worker once. So it is in ssp, whose bound is held against the record (record_check.h). */
 
-#include "deploy/verify/mode_invariants_async.h"
+#include "deploy/verify/mode_invariants.h"
 
 #include <inttypes.h>
 #include <string.h>
@@ -53,8 +53,8 @@ static void count_batch(struct oracle *w, struct oracle_server *server, uint32_t
         oracle_close_group(w, server, index);
 }
 
-enum verdict async_takes(struct oracle *w, struct oracle_server *server, uint32_t index,
-                         const struct packet *packet, uint32_t sender)
+static enum verdict async_takes(struct oracle *w, struct oracle_server *server, uint32_t index,
+                                const struct packet *packet, uint32_t sender)
 {
     struct oracle_chunk *chunk = &server->chunks[index];
     const struct message_exchange *exchange = &packet->message.exchange;
@@ -97,8 +97,8 @@ enum verdict async_takes(struct oracle *w, struct oracle_server *server, uint32_
     return exchange->skip ? VERDICT_REJECTED : stale ? VERDICT_STALE : VERDICT_APPLIED;
 }
 
-void async_retry(struct oracle *w, const struct oracle_chunk *chunk,
-                 const struct message_exchange *exchange)
+static void async_retry(struct oracle *w, const struct oracle_chunk *chunk,
+                        const struct message_exchange *exchange)
 {
     struct oracle_expected *expected = &w->expected;
     expected->missing = expected->receipt = !chunk->batches[exchange->step];
@@ -120,8 +120,8 @@ static void check_even(struct oracle *w, uint64_t generation, uint32_t index, ui
     *even = (struct oracle_even){generation, step, version};
 }
 
-void async_snapshot(struct oracle *w, const struct oracle_server *server, uint32_t index,
-                    const struct packet *packet)
+static void async_snapshot(struct oracle *w, const struct oracle_server *server, uint32_t index,
+                           const struct packet *packet)
 {
     const struct message_chunk_state *state = &packet->message.chunk_state;
     const struct oracle_chunk *chunk = &server->chunks[index];
@@ -147,7 +147,7 @@ static bool computes_again(const struct oracle *w)
     return shard_mode_of(w->job)->too_stale(w->job, UINT64_MAX) && !w->job->staleness_loses;
 }
 
-void async_given(struct oracle *w, struct oracle_worker *worker, uint64_t step)
+static void async_given(struct oracle *w, struct oracle_worker *worker, uint64_t step)
 {
     if (worker->given[step] == worker->leases && worker->leases > 0 && !computes_again(w))
         oracle_fail(w, "worker/%u is given batch %" PRIu64 " again", worker->index, step);
@@ -155,7 +155,8 @@ void async_given(struct oracle *w, struct oracle_worker *worker, uint64_t step)
 }
 
 /* Where wires keep messages in order. */
-void async_sent(struct oracle *w, const struct oracle_worker *worker, const struct message *message)
+static void async_sent(struct oracle *w, const struct oracle_worker *worker,
+                       const struct message *message)
 {
     uint32_t chunk = message->exchange.chunk;
     const struct oracle_held *held = &worker->held[chunk];
@@ -164,7 +165,8 @@ void async_sent(struct oracle *w, const struct oracle_worker *worker, const stru
         oracle_fail(w, "worker/%u does not see its own gradient in chunk %u", worker->index, chunk);
 }
 
-void async_finish(struct oracle *w, const struct oracle_chunk *chunk, uint32_t index, uint64_t step)
+static void async_finish(struct oracle *w, const struct oracle_chunk *chunk, uint32_t index,
+                         uint64_t step)
 {
     for (uint64_t batch = 0; batch < step; batch++)
         if (!chunk->batches[batch])
@@ -194,11 +196,10 @@ static void begin(struct oracle *w, uint32_t server_0, const struct message *sta
                     start->generation, start->start.step, w->begun_step);
 }
 
-void async_said(struct oracle *w, uint32_t server_0, const struct outgoing *item, uint32_t to)
+static void async_said(struct oracle *w, uint32_t server_0, const struct outgoing *item)
 {
     const struct message *message = &item->packet.message;
     struct oracle_giving *giving = &w->giving;
-    (void)to;
     if (order_of(&item->packet) != NULL)
         return;
     if (message->kind == MESSAGE_START)

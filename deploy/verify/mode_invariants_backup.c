@@ -184,12 +184,10 @@ static void hear_epoch(struct oracle *w, const struct order_event *event)
     check_epoch(w, last);
 }
 
-static void backup_said(struct oracle *w, uint32_t server_0, const struct outgoing *item,
-                        uint32_t process)
+static void backup_said(struct oracle *w, uint32_t server_0, const struct outgoing *item)
 {
     const struct message *message = &item->packet.message;
     struct oracle_sets *sets = &w->sets;
-    (void)process;
     const struct order *order = order_of(&item->packet);
     if (order != NULL && order->kind == ORDER_EVENT &&
         server_0 == sets->server_0) /* Not whose place was taken. */

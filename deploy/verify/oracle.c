@@ -45,9 +45,6 @@ void oracle_counts_add(struct oracle_counts *to, const struct oracle_counts *fro
     to->retries += from->retries;
     to->receipts += from->receipts;
     to->newest += from->newest;
-    to->grants += from->grants;
-    if (from->apart_max > to->apart_max)
-        to->apart_max = from->apart_max;
     to->closes += from->closes;
     to->resent += from->resent;
     to->left_out += from->left_out;
@@ -1337,16 +1334,13 @@ static void check_settled(struct oracle *w, const struct message *message)
                     settled);
 }
 
-void oracle_coordinator_hears(struct oracle *oracle, uint32_t process, const struct packet *packet)
+void oracle_coordinator_hears(struct oracle *oracle, const struct packet *packet)
 {
     if (!oracle->failed)
         hear_scores(oracle, &packet->message);
-    if (oracle->mode_invariants->heard != NULL && !oracle->failed)
-        oracle->mode_invariants->heard(oracle, process, packet);
 }
 
-void oracle_coordinator_says(struct oracle *oracle, uint32_t process, const struct outgoing *item,
-                             uint32_t to)
+void oracle_coordinator_says(struct oracle *oracle, uint32_t process, const struct outgoing *item)
 {
     const struct message *message = &item->packet.message;
     if (message->kind == MESSAGE_WELCOME && message->generation > oracle->scores.generation)
@@ -1357,7 +1351,7 @@ void oracle_coordinator_says(struct oracle *oracle, uint32_t process, const stru
     if (message->kind == MESSAGE_PONG && !oracle->failed)
         check_settled(oracle, message);
     if (oracle->mode_invariants->said != NULL && !oracle->failed)
-        oracle->mode_invariants->said(oracle, process, item, to);
+        oracle->mode_invariants->said(oracle, process, item);
 }
 
 /* --- the end --------------------------------------------------------------------------------- */

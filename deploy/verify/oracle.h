@@ -52,7 +52,6 @@ struct oracle_counts {
     uint64_t cuts;
     uint64_t loads; /* Of chunks, from a checkpoint. */
     uint64_t retries, receipts, newest;
-    uint64_t grants, apart_max;   /* Ssp: batches given, and how far ahead anybody was then. */
     uint64_t sums, slots;         /* That replicas were fed with, by chunk. */
     uint64_t identities, renewed; /* Of staleness that were held against owners; updates renewed. */
     struct record_counts record;
@@ -225,23 +224,6 @@ struct oracle_giving {
     uint64_t next; /* The first never given. */
 };
 
-/* Ssp: a worker's clock, as server 0 has to see it. */
-#define ORACLE_HELD_MAX 2
-struct oracle_clock {
-    bool asked;                         /* It counts. */
-    uint64_t ticket, proof, generation; /* Of its WELCOME. */
-    uint64_t finished;
-    bool holds[ORACLE_HELD_MAX];
-    uint64_t held[ORACLE_HELD_MAX];
-};
-
-struct oracle_clocks {
-    bool begun;
-    uint32_t server_0; /* Its process. */
-    uint64_t generation;
-    struct oracle_clock workers[ORACLE_WORKERS_MAX];
-};
-
 /* Where steps are made of sets of leaves: what server 0 has told of them, and the serial training. */
 #define ORACLE_DEALS 16
 struct oracle_deal {
@@ -284,7 +266,6 @@ struct oracle {
     uint64_t begun_generation, begun_step; /* The latest that an owner was told to load. */
     struct oracle_lease *leases;           /* Sync: [2][leaves of a step] */
     struct oracle_giving giving;           /* Async, ssp. */
-    struct oracle_clocks clocks;           /* Ssp. */
     struct oracle_sets sets;               /* Backup. */
     bool forgetful; /* What was told of sets may be lost: a disk has failed. */
     struct oracle_scores scores;
@@ -335,9 +316,8 @@ void oracle_leases(struct oracle *oracle, uint32_t process, uint32_t assignment,
                    struct node node);
 
 /* Server 0 hears a message, and says one or gives an order. `to`: the process at the other end. */
-void oracle_coordinator_hears(struct oracle *oracle, uint32_t process, const struct packet *packet);
-void oracle_coordinator_says(struct oracle *oracle, uint32_t process, const struct outgoing *item,
-                             uint32_t to);
+void oracle_coordinator_hears(struct oracle *oracle, const struct packet *packet);
+void oracle_coordinator_says(struct oracle *oracle, uint32_t process, const struct outgoing *item);
 
 /* A session sends something to a server. */
 void oracle_session_asks(struct oracle *oracle, uint32_t process, const struct packet *packet);

@@ -160,7 +160,7 @@ static void note_heard(void *context, const struct simulated_process *p, struct 
         check_memory(x, p);
     }
     if (p->index == 0)
-        oracle_coordinator_hears(&x->oracle, p->number, packet);
+        oracle_coordinator_hears(&x->oracle, packet);
 }
 
 /* What is said to be a checkpoint is one, whoever is killed now. */
@@ -181,11 +181,12 @@ static void note_said(void *context, const struct simulated_process *p, const st
                       uint32_t to)
 {
     struct check_run *x = context;
+    (void)to;
     const struct order *order = order_of(&item->packet);
     if (order != NULL && order->kind == ORDER_EVENT)
         check_durable(x, &order->event);
     if (p->index == 0)
-        oracle_coordinator_says(&x->oracle, p->number, item, to);
+        oracle_coordinator_says(&x->oracle, p->number, item);
 }
 
 static void note_asked(void *context, const struct simulated_process *p,

@@ -119,8 +119,6 @@ TEST_PLAIN(at_bound_0_every_round_is_computed_from_its_own_versions)
     /* P5: what is computed from what, the record has. */
     for (uint32_t workers = 1; workers <= 6; workers++) {
         struct history_result result = bounded(0, workers, workers % 2 ? 1 : 7);
-        ck_assert_uint_eq(result.counts.grants, 120);
-        ck_assert_uint_eq(result.counts.apart_max, 0);
         ck_assert_uint_ge(result.counts.record.required, workers - 1);
         for (uint32_t i = 0; i < workers; i++) /* So nobody does more than others. */
             ck_assert_uint_eq(result.worker_batches[i], 120 / workers);
@@ -132,12 +130,12 @@ TEST_PLAIN(at_bound_0_every_round_is_computed_from_its_own_versions)
 
 TEST_PLAIN(clocks_differ_by_the_bound_when_one_is_slow_and_by_no_more)
 {
-    /* P1: seen, that the bound is reached; the witness sees that it is not passed. */
+    /* P1: seen, that the bound is reached; the record, that it is not passed. */
     static const uint64_t bounds[] = {1, 4, 9};
     for (unsigned i = 0; i < sizeof bounds / sizeof *bounds; i++) {
         struct history_result result = bounded(bounds[i], 3, 30);
-        ck_assert_uint_eq(result.counts.apart_max, bounds[i]);
         ck_assert_uint_gt(result.counts.record.required, 0);
+        ck_assert_uint_ge(result.worker_batches[0] + 1, result.worker_batches[2] + bounds[i]);
         ck_assert_uint_le(result.worker_batches[0], result.worker_batches[2] + bounds[i] + 1);
         ck_assert_uint_le(result.worker_batches[1], result.worker_batches[2] + bounds[i] + 1);
     }
