@@ -19,7 +19,7 @@
  *  9. While it waits for server 0 it logs the reason, every WAITING_LINE_US [say_why_waiting].
  * 10. It tells its cores the time: deadlines pass, PINGs and checkpoints fall due [cores_tick].
  * 11. It holds or releases the run directory as seen by other processes [update_occupancy].
- * 12. Twice a second it shows its state to observers [show_itself].
+ * 12. Twice a second it shows its state to observers [showing_turn].
  *
  * Afterwards the other threads finish what they have, and end [actor_stop].
  *
@@ -35,7 +35,6 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <time.h>
 #include <unistd.h>
 
 #include "common/base/clock.h"
@@ -52,7 +51,6 @@
 #include "common/store/occupancy.h"
 #include "common/transport/shm/rendezvous.h"
 #include "common/wire/mailbox.h"
-#include "ps/coordinator/stragglers.h"
 #include "ps/cores.h"
 #include "ps/extension/extensions.h"
 #include "ps/mode/shard_mode.h"
@@ -62,7 +60,6 @@
 #define GIVE_UP_MS       200      /* The same when the start timed out. */
 #define HEED_US          100000u  /* Between questions whether server 0 refuses our key. */
 #define WAITING_LINE_US  5000000u /* Between lines that say what this server waits for. */
-#define SHOWN_US         500000u  /* Between looks at itself, for observers. */
 
 struct actor {
     struct server *server;
@@ -97,15 +94,12 @@ struct server {
     bool without_set_writer; /* There was none for its thread. */
     bool unanswered;         /* Server 0 has never been heard. */
     uint64_t said_us, heeded_us;
-    uint64_t malformed, unheard;
+    uint64_t unheard;
+    struct not_taken not_taken;     /* Malformed ones, and those of wrong_key_peers. */
     struct refused wrong_key_peers; /* Keys that spoke in another process's name. */
     struct traffic traffic;
     uint64_t incarnation;
-    bool checkpoint_known;    /* The newest checkpoint at the first look is known. */
-    uint64_t checkpoint_seen; /* One more than its step; 0: there is none. */
-    double checkpoint_unix_seconds;
-    uint64_t shown_us;      /* When `watched` was last shown. */
-    struct watched watched; /* ... shown to whoever watches. */
+    struct showing showing; /* To observers. */
 };
 
 /* --- life ---------------------------------------------------------------------------------- */
@@ -214,6 +208,7 @@ enum status server_create(struct server **server, const struct server_options *o
     s->occupied = -1;
     s->traffic.log = options->log;
     s->traffic.recorder = options->recorder;
+    s->showing = (struct showing){.notify = options->notify, .board = options->board_of_figures};
     s->owner_threads = choose_owner_threads(options->owner_threads);
     enum status status = mailbox_init(&s->inbox);
     if (status == STATUS_OK)
@@ -486,9 +481,9 @@ static void flush(struct server *server)
 static void refuse_malformed(struct server *server, struct endpoint *endpoint,
                              const struct packet *packet, const char *fault)
 {
-    if (is_worth_a_line(++server->malformed))
-        log_warning("malformed message count=%llu: %s", (unsigned long long)server->malformed,
-                    fault);
+    if (is_worth_a_line(++server->not_taken.malformed))
+        log_warning("malformed message count=%llu: %s",
+                    (unsigned long long)server->not_taken.malformed, fault);
     if (endpoint == server->listening)
         envelope_refuse(&router_joining(server->cores.router)->envelope, packet, REFUSAL_MALFORMED,
                         &server->outbox, "%.200s", fault);
@@ -506,7 +501,9 @@ static void refuse_wrong_key_peer(struct server *server, struct packet *packet,
     envelope_refuse(&router_joining(server->cores.router)->envelope, packet, REFUSAL_KEY,
                     &server->outbox, "%s", text);
     key_format(sender->key, key);
-    if (refused_note(&server->wrong_key_peers, sender->key, key))
+    bool first = refused_note(&server->wrong_key_peers, sender->key, key);
+    server->not_taken.wrong_key_peers = server->wrong_key_peers.count;
+    if (first)
         log_warning("refused a wrong key key=%s: %s", key, text);
     else if (server->wrong_key_peers.count % 1000 == 0)
         log_warning("refused impostors count=%llu",
@@ -671,120 +668,6 @@ static void explain_end(struct server *server, int exit_code, struct error *reas
     }
 }
 
-/* --- being watched ------------------------------------------------------------------------- */
-
-static void describe_workers(const struct membership *members, struct watched *watched,
-                             uint64_t now_us)
-{
-    uint32_t longest;
-    bool waits =
-        watched->job.state == JOB_RUNNING && stragglers_awaited(members, now_us, &longest) > 0;
-    watched->worker_count =
-        members->worker_count < WATCHED_WORKERS_MAX ? members->worker_count : WATCHED_WORKERS_MAX;
-    for (uint32_t i = 0; i < watched->worker_count; i++) {
-        const struct member *member = &members->workers[i];
-        const struct worker_summary *summary = &member->summary;
-        watched->workers[i] = (struct watched_worker){
-            .ever = member->ever,
-            .present = member->present,
-            .awaited = waits && member->present && member->owes,
-            .heard_unix_seconds =
-                watched->unix_seconds -
-                (now_us > member->heard_us ? 1e-6 * (double)(now_us - member->heard_us) : 0),
-            .batches = summary->batches,
-            .examples = summary->examples,
-            .exchanged_bytes = summary->exchanged_bytes,
-            .compute_seconds = summary->compute_seconds,
-            .exchange_seconds = summary->exchange_seconds,
-            .evaluate_seconds = summary->evaluate_seconds,
-            .wait_seconds = worker_summary_wait(summary),
-        };
-    }
-}
-
-/* Server 0's own router waits for nothing but the job. */
-static void describe_waiting(const struct server *server, struct watched *watched, uint64_t now_us)
-{
-    double seconds;
-    const char *what = router_waiting(server->cores.router, &seconds, now_us);
-    if (watched->coordinates)
-        snprintf(watched->waiting, sizeof watched->waiting, "%s",
-                 watched->job.state < JOB_FINISHING ? watched->job.text : "");
-    else if (what != NULL)
-        snprintf(watched->waiting, sizeof watched->waiting, "waiting %s for ps/0%s%.300s",
-                 wording_waited(seconds).text, what[0] != '\0' ? ", which says: " : "", what);
-    watched->own.waits = watched->waiting[0] != '\0';
-}
-
-/* A checkpoint from before the first look is of an earlier session. */
-static void note_checkpoint(struct server *server, struct watched *watched)
-{
-    bool runs = watched->job.state >= JOB_RUNNING;
-    uint64_t step = watched->job.job.checkpoint_step + 1; /* 0 if it is not known. */
-    if (runs && server->checkpoint_known && step > server->checkpoint_seen)
-        server->checkpoint_unix_seconds = watched->unix_seconds;
-    server->checkpoint_known = server->checkpoint_known || runs;
-    server->checkpoint_seen = step;
-    watched->checkpoint_unix_seconds = server->checkpoint_unix_seconds;
-}
-
-static void describe_staleness(const struct coordinator *coordinator, struct watched *watched)
-{
-    struct frame *shape = coordinator_staleness(coordinator);
-    if (shape != NULL && shape->bytes == sizeof watched->staleness)
-        memcpy(&watched->staleness, shape->data, sizeof watched->staleness);
-    frame_release(shape);
-}
-
-static void describe_self(struct server *server, struct watched *watched, uint64_t now_us)
-{
-    _Static_assert((int)ROUTER_OVER == (int)WATCHED_OVER, "same order");
-    const struct router_counts counts = router_counts(server->cores.router);
-    const struct plan *plan = router_plan(server->cores.router);
-    watched->server = server->options.index;
-    watched->unix_seconds = (double)time(NULL);
-    watched->state = (enum watched_state)router_state(server->cores.router);
-    watched->coordinates = server->cores.coordinator != NULL;
-    watched->own.gradients = counts.received;
-    watched->not_taken.fenced = counts.fenced;
-    watched->not_taken.dropped = counts.dropped;
-    watched->not_taken.refused = counts.refused;
-    watched->not_taken.malformed = server->malformed;
-    watched->not_taken.wrong_key_peers = server->wrong_key_peers.count;
-    if (plan != NULL) {
-        watched->own.chunks = plan->chunk_count;
-        watched->own.chunk_bytes = partition_server_bytes(&plan->partition, server->options.index);
-    }
-    if (watched->coordinates) {
-        const struct coordinator *coordinator = server->cores.coordinator;
-        uint64_t own_us = coordinator_time(coordinator);
-        coordinator_describe(coordinator, &watched->job, own_us);
-        describe_workers(coordinator_members(coordinator), watched, own_us);
-        note_checkpoint(server, watched);
-        describe_staleness(coordinator, watched);
-    }
-    describe_waiting(server, watched, now_us);
-}
-
-/* Twice a second, as often as members are heard. */
-static void show_itself(struct server *server)
-{
-    char text[NOTIFY_STATUS_MAX];
-    const struct server_options *options = &server->options;
-    uint64_t now_us = clock_now_us();
-    if ((options->notify == NULL && options->board_of_figures == NULL) ||
-        now_us - server->shown_us < SHOWN_US)
-        return;
-    server->shown_us = now_us;
-    memset(&server->watched, 0, sizeof server->watched);
-    describe_self(server, &server->watched, now_us);
-    watched_describe(&server->watched, text, sizeof text);
-    if (options->notify != NULL)
-        notify_beat(options->notify, text, now_us);
-    if (options->board_of_figures != NULL)
-        watched_post(options->board_of_figures, &server->watched, now_us);
-}
-
 int server_run(struct server *server, struct error *reason)
 {
     server->said_us = clock_now_us();
@@ -807,7 +690,8 @@ int server_run(struct server *server, struct error *reason)
         cores_tick(&server->cores, clock_now_us(), &server->outbox);
         flush(server);
         update_occupancy(server);
-        show_itself(server);
+        showing_turn(&server->showing, server->cores.router, server->cores.coordinator,
+                     &server->not_taken, clock_now_us());
     }
     for (uint32_t i = 0; i < server->owner_threads; i++)
         actor_stop(&server->owners[i]);

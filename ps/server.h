@@ -67,7 +67,7 @@
 #include "common/tensorboard/board_place.h"
 #include "common/transport/traffic.h"
 #include "ps/coordinator/coordinator.h"
-#include "ps/watch/watched.h"
+#include "ps/watch/showing.h"
 
 struct server;
 
