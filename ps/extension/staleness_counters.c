@@ -21,33 +21,27 @@ static void add_one(struct staleness_share *share, uint64_t staleness)
     share->max = staleness > share->max ? staleness : share->max;
 }
 
-/* Zeroed room for so many items. */
-static bool grow(void **array, uint32_t *count, uint32_t wanted, size_t bytes)
+/* Zeroed room for so many items; `array`: where the pointer to them is. */
+static bool grow(void *array, uint32_t *count, uint32_t wanted, size_t bytes)
 {
+    char *items;
     if (wanted <= *count)
         return true;
-    char *more = realloc(*array, wanted * bytes);
-    if (more == NULL)
+    memcpy(&items, array, sizeof items);
+    items = realloc(items, wanted * bytes);
+    if (items == NULL)
         return false;
-    memset(more + *count * bytes, 0, (wanted - *count) * bytes);
-    *array = more;
+    memset(items + *count * bytes, 0, (wanted - *count) * bytes);
+    memcpy(array, &items, sizeof items);
     *count = wanted;
     return true;
-}
-
-static bool make_entries(struct staleness_counters *counters, uint32_t wanted)
-{
-    void *array = counters->entries;
-    bool made = grow(&array, &counters->worker_count, wanted, sizeof *counters->entries);
-    counters->entries = array;
-    return made;
 }
 
 enum status staleness_counters_add(struct staleness_counters *counters, struct histogram *shape,
                                    uint32_t worker, uint64_t base, uint64_t met, bool made)
 {
     assert(met >= counters->first && worker < JOB_WORKERS_MAX);
-    if (!make_entries(counters, worker + 1))
+    if (!grow(&counters->entries, &counters->worker_count, worker + 1, sizeof *counters->entries))
         return STATUS_MEMORY;
     struct staleness_entry *entry = &counters->entries[worker];
     uint64_t held = entry->share.count > 0 ? entry->last : counters->first;
@@ -71,10 +65,7 @@ void staleness_tally_free(struct staleness_tally *tally)
 
 static bool make_workers(struct staleness_tally *tally, uint32_t wanted)
 {
-    void *array = tally->workers;
-    bool made = grow(&array, &tally->worker_count, wanted, sizeof *tally->workers);
-    tally->workers = array;
-    return made;
+    return grow(&tally->workers, &tally->worker_count, wanted, sizeof *tally->workers);
 }
 
 static void add_share(struct staleness_share *to, const struct staleness_share *from)

@@ -4,6 +4,7 @@
 
 #include <math.h>
 #include <stdlib.h>
+#include <string.h>
 
 enum status staleness_totals_init(struct staleness_totals *totals, uint32_t server_count,
                                   uint64_t step)
@@ -88,30 +89,26 @@ void staleness_totals_sum(const struct staleness_totals *totals, struct stalenes
         staleness_tally_add(tally, &totals->servers[i].live);
 }
 
+static struct histogram all_shapes(const struct staleness_totals *totals)
+{
+    struct histogram all = totals->earlier.all.shape;
+    for (uint32_t i = 0; i < totals->server_count; i++)
+        histogram_merge(&all, &totals->servers[i].live.all.shape);
+    return all;
+}
+
 struct frame *staleness_totals_shape(const struct staleness_totals *totals)
 {
-    uint64_t max;
-    struct frame *frame =
-        isnan(staleness_totals_mean(totals, &max)) ? NULL : frame_create(sizeof(struct histogram));
-    if (frame == NULL)
-        return NULL;
-    struct histogram *shape = frame->data;
-    *shape = totals->earlier.all.shape;
-    for (uint32_t i = 0; i < totals->server_count; i++)
-        histogram_merge(shape, &totals->servers[i].live.all.shape);
+    const struct histogram all = all_shapes(totals);
+    struct frame *frame = all.count > 0 ? frame_create(sizeof all) : NULL;
+    if (frame != NULL)
+        memcpy(frame->data, &all, sizeof all);
     return frame;
 }
 
 double staleness_totals_mean(const struct staleness_totals *totals, uint64_t *max)
 {
-    const struct histogram *shape = &totals->earlier.all.shape;
-    uint64_t count = shape->count, sum = shape->sum;
-    *max = shape->max;
-    for (uint32_t i = 0; i < totals->server_count; i++) {
-        shape = &totals->servers[i].live.all.shape;
-        count += shape->count;
-        sum += shape->sum;
-        *max = shape->max > *max ? shape->max : *max;
-    }
-    return count > 0 ? (double)sum / (double)count : (double)NAN;
+    const struct histogram all = all_shapes(totals);
+    *max = all.max;
+    return all.count > 0 ? (double)all.sum / (double)all.count : (double)NAN;
 }

@@ -403,10 +403,10 @@ static void handle_snapshot(struct owner *owner, const struct packet *packet, st
 {
     uint64_t step = packet->message.cut.step;
     bool possible = true;
-    for (uint32_t i = 0; i < owner->owned_count; i++)
+    for (uint32_t i = 0; i < owner->owned_count; i++) {
         update_log_drop(&owner->owned[i].log, packet->message.cut.recorded);
-    for (uint32_t i = 0; i < owner->owned_count; i++)
         possible = possible && owner->owned[i].shard.chunk.batches <= step;
+    }
     if (!possible || owner->owned_count == 0) {
         owner_snapshot_done(owner, step, possible, outbox);
         return;
