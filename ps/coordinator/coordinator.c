@@ -9,18 +9,14 @@
  *
  * Machines do not call each other (run.h). What one of them says to the others is an effect, and
  * [act] is the one place where effects are acted on; what becomes of a lost worker is in
- * [lose_worker]. STATUS, JOIN and JOB_PAGE are taken from any peer, the rest from members; others
+ * [lose]. STATUS, JOIN and JOB_PAGE are taken from any peer, the rest from members; others
  * are answered that they are none. */
 
 #include "ps/coordinator/coordinator.h"
 
-#include <stdio.h>
 #include <stdlib.h>
 
-#include "common/base/invariant.h"
-#include "common/base/wording.h"
 #include "ps/coordinator/coordinator_state.h"
-#include "ps/coordinator/stragglers.h"
 
 #define WATCHED_US 1000000u /* A longer gap between two calls was not watched. */
 
@@ -39,6 +35,7 @@ enum status coordinator_create(struct coordinator **coordinator,
     c->run.job = &c->run.declaration.job;
     c->run.members = &c->run.work.membership;
     c->run.whole = c->snapshot.due = NO_STEP;
+    c->sets.said = EVENT_SPARES;
     c->gathering.began_us = options->began_us != 0 ? options->began_us : now_us;
     reporter_init(&c->reporter, now_us);
     return STATUS_OK;
@@ -53,7 +50,7 @@ void coordinator_destroy(struct coordinator **coordinator)
     frame_release(c->scorer.kept);
     staleness_totals_free(&c->reporter.staleness);
     computations_free(&c->training.computations);
-    declaration_free(&c->run.declaration);
+    gathering_free(&c->run);
     free(c);
     *coordinator = NULL;
 }
@@ -106,11 +103,6 @@ static void look(struct coordinator *c)
     reporter_look(&c->reporter, &c->run, &c->snapshot, &c->training, &c->scorer);
 }
 
-static void count_fenced(struct coordinator *c, uint64_t count)
-{
-    c->reporter.summary.faults.fenced += count;
-}
-
 /* --- effects ------------------------------------------------------------------------------- */
 
 static void act(struct coordinator *c, struct effect effect);
@@ -149,29 +141,29 @@ static void deal_without(struct coordinator *c, uint32_t index)
     c->run.deal_due = true;
 }
 
-/* All that becomes of a lost worker. After training all its work is done. */
-static void lose_worker(struct coordinator *c, const struct effect *lost)
+/* All that becomes of a lost member. A server keeps its place; after training all work of a
+ * worker is done. */
+static void lose(struct coordinator *c, const struct effect *lost)
 {
     enum worker_loss policy = c->run.options.on_worker_loss;
+    struct run_faults *faults = &c->reporter.summary.faults;
     members_lose(&c->run, lost);
+    if (lost->kind == EFFECT_SERVER_LOST) {
+        faults->servers_lost++;
+        return;
+    }
+    faults->workers_lost++;
     evaluation_lost(&c->scorer.evaluation, lost->index);
-    c->reporter.summary.faults.workers_lost++;
     if (c->run.state == CLOSING)
         return;
     if (computations_gone(&c->training.computations, lost->index) != STATUS_OK)
-        fail(c, EXIT_TRAINING_FAILED, RECORD_NEEDS_MEMORY);
+        act(c, effect_no_memory("the record"));
     if (policy == LOSS_FAIL)
         fail(c, EXIT_CLUSTER_LOST, lost->text);
     else if (policy == LOSS_WAIT && c->run.state != GATHERING)
         c->run.members->workers[lost->index].missed = true;
     else
         deal_without(c, lost->index);
-}
-
-static void lose_server(struct coordinator *c, const struct effect *lost)
-{
-    members_lose(&c->run, lost);
-    c->reporter.summary.faults.servers_lost++;
 }
 
 /* A worker that leaves is not lost. */
@@ -191,8 +183,7 @@ static void close_run(struct coordinator *c)
     if (done) /* The stop came too late. */
         c->finishing.exit_code = EXIT_DONE;
     if (!write_summary(c, done ? RUN_DONE : RUN_STOPPED, c->finishing.exit_code, ""))
-        fail(c, EXIT_TRAINING_FAILED,
-             "out of memory for the run's summary; its last checkpoint is written");
+        act(c, effect_no_memory("the run's summary; its last checkpoint is written"));
 }
 
 /* The run says so, too, if it is open: a run that says it is running has lost its server 0. */
@@ -251,10 +242,8 @@ static void act(struct coordinator *c, struct effect effect)
     enum effect_kind kind = effect.kind;
     if (kind == EFFECT_FAILED)
         fail(c, effect.exit_code, effect.text);
-    else if (kind == EFFECT_WORKER_LOST)
-        lose_worker(c, &effect);
-    else if (kind == EFFECT_SERVER_LOST)
-        lose_server(c, &effect);
+    else if (kind == EFFECT_WORKER_LOST || kind == EFFECT_SERVER_LOST)
+        lose(c, &effect);
     else if (kind == EFFECT_LEFT)
         leave(c, effect.index);
     else if (kind == EFFECT_ABANDONED)
@@ -335,7 +324,7 @@ static void open_run(struct coordinator *c, const struct order_run_opened *opene
         reporter_open(&c->reporter, run) != STATUS_OK ||
         computations_init(&c->training.computations, run->job, run_records(run),
                           opened->computation) != STATUS_OK)
-        fail(c, EXIT_TRAINING_FAILED, "out of memory for the job");
+        act(c, effect_no_memory("the job"));
     else
         enter(c, GATHERING);
 }
@@ -346,7 +335,7 @@ static void go_back(struct coordinator *c, const struct frame *sets)
     uint64_t again = run->work.rules->go_back(&run->work, run->first_step);
     c->snapshot.due = run->whole;
     if (sets_begin(&c->sets, run, sets) != STATUS_OK) {
-        fail(c, EXIT_TRAINING_FAILED, "out of memory for what steps are made of");
+        act(c, effect_no_memory("what steps are made of"));
         return;
     }
     scorer_go_back(&c->scorer, run);
@@ -371,41 +360,35 @@ static void handle_run_opened(struct coordinator *c, const struct order_run_open
 
 /* A server in the place of another starts a new generation even before training has started: the
  * other may be alive, and ready to serve the one before. */
-static void take_in(struct coordinator *c, const struct packet *packet, bool replaces)
+static void raise_generation(struct coordinator *c)
 {
-    if (!members_take(&c->members, &c->run, packet)) {
-        fail(c, EXIT_TRAINING_FAILED, "out of memory for another worker");
-    } else if (packet->message.role == ROLE_WORKER) {
-        c->run.deal_due = true;
-    } else if (replaces && c->run.raising == 0) {
-        snapshot_drop(&c->snapshot, &c->run);
-        gathering_raise(&c->run);
-        if (c->run.state != GATHERING)
-            enter(c, RECOVERING);
-    }
+    snapshot_drop(&c->snapshot, &c->run);
+    gathering_raise(&c->run);
+    if (c->run.state != GATHERING)
+        enter(c, RECOVERING);
 }
 
 /* Whether the sender is a member now; if not, it has its answer. */
 static bool admit(struct coordinator *c, const struct packet *packet)
 {
     const struct message *message = &packet->message;
-    struct effect lost = {.index = message->index, .why = "replaced"};
+    bool worker = message->role == ROLE_WORKER;
+    struct effect lost = {.kind = worker ? EFFECT_WORKER_LOST : EFFECT_SERVER_LOST,
+                          .index = message->index,
+                          .why = "replaced"};
     enum admission admission = members_judge(&c->members, &c->run, packet, lost.text);
-    if (admission == ADMISSION_WAIT || admission == ADMISSION_REFUSE)
-        return false;
-    if (admission == ADMISSION_REPEAT)
-        return true;
-    if (admission == ADMISSION_REPLACE) {
-        bool worker = message->role == ROLE_WORKER;
-        lost.kind = worker ? EFFECT_WORKER_LOST : EFFECT_SERVER_LOST;
-        if (worker || !membership_place(c->run.members, message)->lost)
-            act(c, lost);
-        if (c->run.state >= FINISHING) {
-            finishing_answer(&c->finishing, &c->run, packet);
-            return false;
-        }
-    }
-    take_in(c, packet, admission == ADMISSION_REPLACE);
+    if (admission != ADMISSION_FREE && admission != ADMISSION_REPLACE)
+        return admission == ADMISSION_REPEAT;
+    if (admission == ADMISSION_REPLACE && !membership_place(c->run.members, message)->lost)
+        act(c, lost);
+    if (c->run.state >= FINISHING)
+        finishing_answer(&c->finishing, &c->run, packet);
+    else if (!members_take(&c->members, &c->run, packet))
+        act(c, effect_no_memory("another worker"));
+    else if (worker)
+        c->run.deal_due = true;
+    else if (admission == ADMISSION_REPLACE && c->run.raising == 0)
+        raise_generation(c);
     return c->run.state < FINISHING;
 }
 
@@ -422,7 +405,7 @@ static void handle_join(struct coordinator *c, const struct packet *packet)
         return;
     }
     if (message->role == ROLE_PS)
-        declaration_send(&run->declaration, &run->envelope, packet->peer, run->outbox);
+        gathering_send_job(run, packet->peer);
     gathering_welcome(run, membership_place(run->members, message), message->role);
     start_when_gathered(c);
 }
@@ -473,7 +456,7 @@ static bool count_report(struct coordinator *c, const struct packet *packet, dou
     }
     enum quorum_result result = sets_report(&c->run, packet, seconds);
     if (result == QUORUM_MEMORY)
-        fail(c, EXIT_TRAINING_FAILED, "out of memory for what steps are made of");
+        act(c, effect_no_memory("what steps are made of"));
     for (size_t i = 0; result == QUORUM_COUNTED && i < quorum->report_count; i++)
         if (quorum->reports[i].counts)
             reporter_add_report(&all->workers[quorum->reports[i].worker],
@@ -497,7 +480,7 @@ static void handle_report(struct coordinator *c, const struct packet *packet)
         return;
     double seconds = reporter_take_times(run, message, &report->times);
     if (message->generation != run->envelope.generation) {
-        count_fenced(c, 1);
+        c->reporter.summary.faults.fenced++;
         return;
     }
     if (membership_find(run->members, message) != NULL) {
@@ -606,11 +589,11 @@ static void handle_cut_taken(struct coordinator *c, struct member *server,
                              const struct packet *packet)
 {
     uint32_t index = packet->message.index;
-    bool before = server->cut_taken;
+    unsigned before = server->cut;
     server->verdicts = packet->message.cut_taken.verdicts;
     staleness_totals_hear(&c->reporter.staleness, index, packet->payload);
     const struct effect effect = snapshot_hear_taken(&c->snapshot, &c->run, server, packet);
-    if (server->cut_taken && !before)
+    if ((server->cut & ~before & CUT_TAKEN) != 0)
         staleness_totals_snapshot(&c->reporter.staleness, index);
     act(c, effect);
 }
@@ -667,12 +650,12 @@ static void handle_member(struct coordinator *c, struct member *member, struct p
     else if (message->kind == MESSAGE_LEAVE && message->role == ROLE_WORKER)
         act(c, members_leave(&c->run, packet));
     else if (message->generation > generation)
-        count_fenced(c, 1);
+        c->reporter.summary.faults.fenced++;
     else if (message->kind == MESSAGE_PING ||
              (message->kind == MESSAGE_READY && message->role == ROLE_PS))
         handle_heartbeat(c, member, packet);
     else if (message->generation < generation)
-        count_fenced(c, 1);
+        c->reporter.summary.faults.fenced++;
     else
         handle_role(c, member, packet);
 }
@@ -723,7 +706,7 @@ static void handle(struct coordinator *c, struct packet *packet)
     else if (kind == MESSAGE_STOP && is_server_that_waits(run, packet))
         handle_stop(c, packet);
     else
-        count_fenced(c, members_answer_outsider(run, packet));
+        c->reporter.summary.faults.fenced += members_answer_outsider(run, packet);
 }
 
 /* This core's own time stands still while it is not driven: if our process is stopped for
@@ -853,14 +836,6 @@ static void watch_members(struct coordinator *c)
         act(c, members_watch_worker(run, i, !hindered && owes(c, i)));
 }
 
-/* While a server is away its own deadline counts. */
-static void tick_closing(struct coordinator *c)
-{
-    if (!c->run.closed && !membership_is_served(c->run.members))
-        enter(c, CLOSING);
-    act(c, finishing_watch_closing(&c->finishing, &c->run, snapshot_is_taken(&c->run)));
-}
-
 static void tick(struct coordinator *c)
 {
     struct run *run = &c->run;
@@ -869,7 +844,9 @@ static void tick(struct coordinator *c)
     act(c, members_watch_awaited(&c->members, run));
     act(c, snapshot_by_clock(&c->snapshot, run));
     act(c, snapshot_tick(&c->snapshot, run));
-    act(c, finishing_watch_stop(&c->finishing, run));
+    if (run->state == CLOSING && !run->closed && !membership_is_served(run->members))
+        enter(c, CLOSING); /* While a server is away its own deadline counts. */
+    act(c, finishing_watch(&c->finishing, run, snapshot_is_taken(run)));
     if (run->state <= RECOVERING) {
         act(c, gathering_tick(&c->gathering, run));
         start_when_gathered(c);
@@ -877,8 +854,6 @@ static void tick(struct coordinator *c)
         deal_when_due(c);
         scorer_go_on(&c->scorer, run);
         finish_when_done(c);
-    } else if (run->state == CLOSING) {
-        tick_closing(c);
     } else if (run->state == FINISHING) {
         act(c, finishing_tick(&c->finishing, run));
     }

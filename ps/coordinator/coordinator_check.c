@@ -1,7 +1,6 @@
 /* coordinator_check.c - the invariants of a coordinator between two messages: which fields go
  * with which state, and how those of several machines relate. */
 
-#include "common/base/invariant.h"
 #include "ps/coordinator/coordinator_state.h"
 
 #define RULE(number, condition, rule) INVARIANT("coordinator", condition, rule " (C" #number ")")

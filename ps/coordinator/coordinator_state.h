@@ -22,11 +22,7 @@
 #include "ps/coordinator/gathering.h"
 #include "ps/coordinator/members.h"
 #include "ps/coordinator/reporter.h"
-#include "ps/coordinator/run.h"
-#include "ps/coordinator/scorer.h"
 #include "ps/coordinator/sets.h"
-#include "ps/coordinator/snapshot.h"
-#include "ps/coordinator/training.h"
 
 struct coordinator {
     uint64_t driven_us; /* When it was last driven. */

@@ -1,10 +1,6 @@
 /* describe.c - the job's state in figures and words, for observers and members. */
 
-#include <stdio.h>
-
-#include "common/base/wording.h"
 #include "ps/coordinator/coordinator_state.h"
-#include "ps/coordinator/stragglers.h"
 
 /* --- who waits for whom -------------------------------------------------------------------- */
 

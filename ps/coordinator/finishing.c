@@ -2,11 +2,7 @@
 
 #include "ps/coordinator/finishing.h"
 
-#include <inttypes.h>
 #include <math.h>
-#include <stdio.h>
-
-#include "common/base/wording.h"
 
 #define FINISHED_REPEAT_US 500000u
 #define LINGER_SECONDS     2.0 /* Others than members ask again within this time. */
@@ -16,33 +12,28 @@
 
 /* --- a stop -------------------------------------------------------------------------------- */
 
-/* No step is made. */
-static struct effect stopped_before_start(const struct run *run, int exit_code)
+struct effect finishing_stop(struct finishing *f, struct run *run, int exit_code,
+                             const char *reason)
 {
-    struct effect effect = {.kind = EFFECT_STOPPED, .exit_code = exit_code};
+    struct effect effect = {.kind = EFFECT_STOPPING, .exit_code = exit_code};
+    if (run->stopping || run->state >= CLOSING)
+        return NO_EFFECT;
+    run->stopping = true;
+    f->stop_us = run->now_us;
+    f->exit_code = exit_code;
+    if (run->state >= RECOVERING) {
+        order_event(run->outbox, EVENT_STOP, .text = reason, .exit_code = (uint64_t)exit_code);
+        return effect;
+    }
+    effect.kind = EFFECT_STOPPED;
+    if (exit_code == EXIT_DONE) /* Nothing else says why a job that has not begun is done. */
+        outbox_log(run->outbox, "stopping: %s", reason);
     snprintf(effect.text, sizeof effect.text, "stopped before training started");
     if (run->state == GATHERING && run->restore && run->first_step > 0)
         snprintf(effect.text, sizeof effect.text,
                  "stopped before training went on; the checkpoint at step %" PRIu64 " stands",
                  run->first_step);
     return effect;
-}
-
-struct effect finishing_stop(struct finishing *f, struct run *run, int exit_code,
-                             const char *reason)
-{
-    if (run->stopping || run->state >= CLOSING)
-        return NO_EFFECT;
-    run->stopping = true;
-    f->stop_us = run->now_us;
-    f->exit_code = exit_code;
-    if (run->state < RECOVERING) {
-        if (exit_code == EXIT_DONE) /* Nothing else says why a job that has not begun is done. */
-            outbox_log(run->outbox, "stopping: %s", reason);
-        return stopped_before_start(run, exit_code);
-    }
-    order_event(run->outbox, EVENT_STOP, .text = reason, .exit_code = (uint64_t)exit_code);
-    return (struct effect){.kind = EFFECT_STOPPING};
 }
 
 /* The checkpoint to go on from when a stop makes none. */
@@ -68,21 +59,16 @@ struct effect finishing_deserted(const struct finishing *f, const struct run *ru
                          what_stands(run, text));
 }
 
-struct effect finishing_watch_stop(const struct finishing *f, const struct run *run)
+struct effect finishing_watch(const struct finishing *f, const struct run *run, bool taken)
 {
     char text[64];
-    double seconds = run->options.deadlines.stop;
-    if (!run->stopping || (run->state != RECOVERING && run->state != RUNNING) ||
-        run_since(run, f->stop_us) <= seconds)
+    double seconds = run->options.deadlines.stop, waited = run_since(run, run->entered_us);
+    bool trains = run->state == RECOVERING || run->state == RUNNING;
+    if (run->stopping && trains && run_since(run, f->stop_us) > seconds)
+        return effect_failed(code_of_stop(f), "stopping took longer than %s; %s",
+                             wording_duration(seconds).text, what_stands(run, text));
+    if (run->state != CLOSING)
         return NO_EFFECT;
-    return effect_failed(code_of_stop(f), "stopping took longer than %s; %s",
-                         wording_duration(seconds).text, what_stands(run, text));
-}
-
-struct effect finishing_watch_closing(const struct finishing *f, const struct run *run, bool taken)
-{
-    double waited = run_since(run, run->entered_us);
-    double seconds = run->options.deadlines.stop;
     if (run->deserted && waited > DESERTED_SECONDS && !run->closed && !taken)
         return finishing_deserted(f, run);
     if (waited <= seconds)

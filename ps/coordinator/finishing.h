@@ -1,9 +1,9 @@
 /* finishing.h - a stop, the last checkpoint's deadlines, and FINISHED to all members.
  *
  *     any --[finishing_stop]--> before training: EFFECT_STOPPED;  else EFFECT_STOPPING, at most
- *                            deadlines.stop long [finishing_watch_stop]
+ *                            deadlines.stop long [finishing_watch]
  *     RUNNING --all workers are done--> CLOSING: the last snapshot, then (run.closed) the summary;
- *                            each with a deadline [finishing_watch_closing]
+ *                            each with a deadline [finishing_watch]
  *     any --[finishing_finish]--> FINISHING: [finishing_tell_members] again and again
  *                            --all have said BYE [finishing_hear], or a deadline
  *                              [finishing_tick]--> OVER
@@ -41,8 +41,7 @@ struct effect finishing_stop(struct finishing *f, struct run *run, int exit_code
 /* It found no worker, and chunks that are not all at one version. */
 struct effect finishing_deserted(const struct finishing *f, const struct run *run);
 /* Deadlines of a stop, and of CLOSING. `taken`: all servers have taken the last snapshot. */
-struct effect finishing_watch_stop(const struct finishing *f, const struct run *run);
-struct effect finishing_watch_closing(const struct finishing *f, const struct run *run, bool taken);
+struct effect finishing_watch(const struct finishing *f, const struct run *run, bool taken);
 /* Whether a process that wants to join is too late; it has its answer then. */
 bool finishing_turn_away(struct finishing *f, const struct run *run, const struct packet *packet);
 

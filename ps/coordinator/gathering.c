@@ -3,14 +3,70 @@
 
 #include "ps/coordinator/gathering.h"
 
-#include <inttypes.h>
-#include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
-#include "common/base/wording.h"
 #include "common/job/compensation.h"
 
+#define UPLOAD_US 5000000u /* A declaration that stops coming is forgotten. */
+
 /* --- the declaration ----------------------------------------------------------------------- */
+
+static void forget_upload(struct declaration *declaration)
+{
+    pages_free(&declaration->upload);
+    declaration->uploader = 0;
+}
+
+void gathering_free(struct run *run)
+{
+    forget_upload(&run->declaration);
+    job_free(&run->declaration.job);
+    free(run->declaration.bytes);
+}
+
+/* Ask the sender of a JOIN for its declaration, or have it wait for its turn. */
+static void ask_for_job(struct run *run, const struct packet *join)
+{
+    struct declaration *declaration = &run->declaration;
+    bool another = declaration->uploader != 0 && declaration->uploader != join->peer;
+    if (another && run->now_us - declaration->uploaded_us < UPLOAD_US) {
+        run_ask_to_wait(run, join, "another worker is declaring the job");
+        return;
+    }
+    if (another)
+        forget_upload(declaration);
+    declaration->uploader = join->peer;
+    declaration->uploaded_us = run->now_us;
+    declaration->known_run_id = join->message.run_id;
+    run_answer(run, join, MESSAGE_WANT_JOB);
+}
+
+/* STATUS_AGAIN when there is more to come or it was not asked for, STATUS_OK with the uploaded job
+ * when it is whole, STATUS_INVALID when it is none. */
+static enum status add_page(struct run *run, const struct packet *page, struct job *job,
+                            struct error *error)
+{
+    struct pages *upload = &run->declaration.upload;
+    if (run->declaration.uploader != page->peer)
+        return STATUS_AGAIN; /* Not asked for, or not any more. */
+    run->declaration.uploaded_us = run->now_us;
+    if (pages_add(upload, &page->message.job_page) != STATUS_OK)
+        return STATUS_AGAIN;
+    enum status status = job_decode(upload->bytes, upload->total, job, error);
+    if (status == STATUS_MEMORY) { /* It is asked for again. */
+        forget_upload(&run->declaration);
+        return STATUS_AGAIN;
+    }
+    return status == STATUS_OK ? STATUS_OK : STATUS_INVALID;
+}
+
+void gathering_send_job(const struct run *run, uint64_t peer)
+{
+    struct message_job_page page;
+    for (uint32_t i = 0; pages_cut(run->declaration.bytes, run->declaration.size, i, &page); i++)
+        run_send(run, peer, MESSAGE_JOB_PAGE)->message.job_page = page;
+}
 
 bool gathering_handle_join(struct run *run, const struct packet *packet)
 {
@@ -21,7 +77,7 @@ bool gathering_handle_join(struct run *run, const struct packet *packet)
     else if (run->state == WAITING || /* Else to name the difference. */
              (worker &&
               memcmp(message->join.job_digest, run->declaration.digest, DIGEST_BYTES) != 0))
-        declaration_ask(&run->declaration, &run->envelope, packet, run->now_us, run->outbox);
+        ask_for_job(run, packet);
     else if (run->state == OPENING)
         run_ask_to_wait(run, packet, "the run directory is being opened");
     else
@@ -31,20 +87,26 @@ bool gathering_handle_join(struct run *run, const struct packet *packet)
 
 static struct effect accept_job(struct run *run, struct job *job)
 {
-    enum status status = declaration_accept(&run->declaration, job);
+    struct declaration *declaration = &run->declaration;
+    declaration->job = *job;
+    declaration->bytes = declaration->upload.bytes;
+    declaration->size = declaration->upload.total;
+    declaration->upload.bytes = NULL;
+    forget_upload(declaration);
+    enum status status = job_digest(&declaration->job, declaration->digest);
     if (status == STATUS_OK)
         status = membership_init(run->members, job->server_count, job->worker_count,
                                  run->options.secret);
-    struct frame *copy = frame_create(run->declaration.size);
+    struct frame *copy = frame_create(declaration->size);
     if (copy == NULL || status != STATUS_OK) {
         frame_release(copy);
-        return effect_failed(EXIT_TRAINING_FAILED, "out of memory for the job");
+        return effect_no_memory("the job");
     }
-    memcpy(copy->data, run->declaration.bytes, run->declaration.size);
+    memcpy(copy->data, declaration->bytes, declaration->size);
     const struct order open = {
         .kind = ORDER_OPEN_RUN,
         .run_id = run->options.run_id,
-        .open_run = {run->declaration.known_run_id,
+        .open_run = {declaration->known_run_id,
                      run->job->record == RECORDING_ON && !run->options.allow_mixed}};
     order_add(run->outbox, TO_CHECKPOINTER, 0, &open)->payload = copy;
     outbox_log(run->outbox, "job declared mode=%s workers=%u servers=%u steps=%" PRIu64 " out=%s",
@@ -63,7 +125,7 @@ struct effect gathering_add_page(struct run *run, const struct packet *packet)
     char who[64];
     struct job job;
     struct error error;
-    enum status status = declaration_add(&run->declaration, packet, run->now_us, &job, &error);
+    enum status status = add_page(run, packet, &job, &error);
     if (status == STATUS_AGAIN)
         return NO_EFFECT;
     snprintf(who, sizeof who, "worker/%u", packet->message.index);
@@ -80,7 +142,7 @@ struct effect gathering_add_page(struct run *run, const struct packet *packet)
     } else {
         return accept_job(run, &job);
     }
-    declaration_forget_upload(&run->declaration);
+    forget_upload(&run->declaration);
     return NO_EFFECT;
 }
 
@@ -104,16 +166,6 @@ static void say_opened(const struct run *run)
                    "bits, and the run could not be made again");
 }
 
-/* Where this generation starts from. */
-static void adopt_start(struct run *run, const struct order_run_opened *opened)
-{
-    run->raising = 0;
-    run->envelope.generation = opened->generation;
-    run->restore = opened->restore;
-    run->first_step = opened->restore ? opened->restore_step : 0;
-    run->whole = opened->restore ? run->first_step : NO_STEP;
-}
-
 struct effect gathering_opened(struct run *run, const struct order_run_opened *opened)
 {
     bool first = run->state == OPENING;
@@ -130,7 +182,11 @@ struct effect gathering_opened(struct run *run, const struct order_run_opened *o
         return NO_EFFECT;
     if (first)
         run->envelope.run_id = opened->run_id;
-    adopt_start(run, opened);
+    run->raising = 0;
+    run->envelope.generation = opened->generation;
+    run->restore = opened->restore;
+    run->first_step = opened->restore ? opened->restore_step : 0;
+    run->whole = opened->restore ? run->first_step : NO_STEP;
     if (opened->ended)
         return (struct effect){.kind = EFFECT_STOPPED,
                                .exit_code = (int)opened->exit_code,
@@ -165,7 +221,7 @@ void gathering_welcome_again(const struct run *run, const struct member *server)
     if (!server->present || run->raising != 0)
         return;
     if (!server->has_job)
-        declaration_send(&run->declaration, &run->envelope, server->peer, run->outbox);
+        gathering_send_job(run, server->peer);
     gathering_welcome(run, server, ROLE_PS);
 }
 

@@ -31,6 +31,9 @@ struct gathering {
 
 /* Whether the sender of a JOIN has to declare the job, or to wait for it; it has its answer then. */
 bool gathering_handle_join(struct run *run, const struct packet *packet);
+/* The whole job to a server. */
+void gathering_send_job(const struct run *run, uint64_t peer);
+void gathering_free(struct run *run);
 /* When the declaration is all here: it is the job's, or one to compare with it. */
 struct effect gathering_add_page(struct run *run, const struct packet *packet);
 struct effect gathering_opened(struct run *run, const struct order_run_opened *opened);

@@ -2,13 +2,9 @@
 
 #include "ps/coordinator/members.h"
 
-#include <inttypes.h>
-#include <stdio.h>
 #include <string.h>
 
-#include "common/base/wording.h"
 #include "common/process/parent.h"
-#include "ps/coordinator/stragglers.h"
 
 #define REFUSALS_NAMED  100      /* With a line each. */
 #define REFUSALS_A_LINE 1000     /* Refusals a line, after those. */

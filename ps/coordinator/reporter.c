@@ -2,12 +2,9 @@
 
 #include "ps/coordinator/reporter.h"
 
-#include <inttypes.h>
 #include <math.h>
-#include <stdio.h>
 #include <string.h>
 
-#include "common/base/invariant.h"
 #include "common/store/run_window.h"
 
 #define NOTE_US 1000000u /* Between writes of faults. */

@@ -3,7 +3,6 @@
 #include "ps/coordinator/run.h"
 
 #include <stdarg.h>
-#include <stdio.h>
 
 struct effect effect_failed(int exit_code, const char *format, ...)
 {

@@ -11,9 +11,16 @@
 #ifndef PS_COORDINATOR_RUN_H
 #define PS_COORDINATOR_RUN_H
 
+#include <inttypes.h>
+#include <stdio.h>
+
 #include "common/base/clock.h"
+#include "common/base/invariant.h"
+#include "common/base/wording.h"
+#include "common/wire/envelope.h"
+#include "common/wire/pages.h"
 #include "ps/coordinator/coordinator.h"
-#include "ps/coordinator/declaration.h"
+#include "ps/coordinator/stragglers.h"
 #include "ps/mode/work_mode.h"
 #include "ps/orders/orders.h"
 
@@ -21,6 +28,21 @@
 
 /* In the order of enum job_state. */
 enum state { WAITING, OPENING, GATHERING, RECOVERING, RUNNING, CLOSING, FINISHING, OVER };
+
+/* The job as its first worker declares it, page by page. One process at a time may upload; one
+ * that stops in the middle is forgotten after a while. Once there is a job, an upload is another
+ * worker's, to be compared with it. */
+struct declaration {
+    struct job job; /* Once size > 0. Owned. */
+    uint8_t *bytes; /* [size], owned: the encoded job. */
+    uint32_t size;
+    uint8_t digest[DIGEST_BYTES];
+
+    struct pages upload;   /* The upload under way. */
+    uint64_t uploader;     /* Its peer, 0 for none. */
+    uint64_t uploaded_us;  /* When its last page came. */
+    uint64_t known_run_id; /* The run that the uploader was in before, 0 for none. */
+};
 
 struct run {
     /* The call under way: this core's own time (coordinator_time), and where messages go. */
@@ -89,6 +111,8 @@ struct effect {
 #define NO_EFFECT ((struct effect){.kind = EFFECT_NONE})
 struct effect effect_failed(int exit_code, const char *format, ...)
     __attribute__((format(printf, 2, 3)));
+#define effect_no_memory(for_what)                                                                 \
+    effect_failed(EXIT_TRAINING_FAILED, "out of memory for " for_what)
 
 /* Seconds since then, of this core's own time. */
 #define run_since(run, us) seconds_since(us, (run)->now_us)

@@ -2,8 +2,6 @@
 
 #include "ps/coordinator/scorer.h"
 
-#include "ps/coordinator/stragglers.h"
-
 /* Batches up to which scores need not be made again. If server 0 was killed, the score of an
  * epoch that ended just where it goes on may have been lost with it. */
 void scorer_open(struct scorer *s, const struct run *run)
@@ -56,25 +54,19 @@ static bool is_kept(const struct run *run, uint64_t *batches)
     return *batches > 0;
 }
 
-static void count_dropped(struct scorer *s, const struct run *run)
-{
-    uint64_t dropped = evaluation_take_dropped(&s->evaluation);
-    if (dropped == 0)
-        return;
-    s->dropped += dropped;
-    order_event(run->outbox, EVENT_SCORE_DROPPED, .step = s->evaluation.settled, .scores = dropped);
-}
-
 void scorer_go_on(struct scorer *s, const struct run *run)
 {
     struct evaluation *evaluation = &s->evaluation;
     const struct membership *all = run->members;
-    uint64_t batches;
+    uint64_t batches, dropped;
     if (run->state != RUNNING || run->deal_due)
         return;
     for (uint32_t i = 0; i < all->server_count; i++)
         evaluation_pass(evaluation, all->servers[i].scored, all->servers[i].scored_lost);
-    count_dropped(s, run);
+    if ((dropped = evaluation_take_dropped(evaluation)) > 0)
+        order_event(run->outbox, EVENT_SCORE_DROPPED, .step = evaluation->settled,
+                    .scores = dropped);
+    s->dropped += dropped;
     if (is_kept(run, &batches))
         evaluation_open(evaluation, batches, scorers(run));
     for (uint32_t i = 0; evaluation->batches > 0 && i < all->worker_count; i++)

@@ -8,13 +8,6 @@
 
 #define SETS_A_START 256u /* A START has the sets of so many steps, and another one those behind. */
 
-/* Whether a decided set is written down before it is sent. */
-static bool are_recorded(const struct sets *s, const struct run *run)
-{
-    return job_mode(run->job)->sets && run->job->record == RECORDING_ON &&
-           !run->options.allow_mixed && !s->ended;
-}
-
 enum status sets_begin(struct sets *s, const struct run *run, const struct frame *list)
 {
     struct quorum *quorum = run_quorum(run);
@@ -61,12 +54,6 @@ static bool write_down(const struct sets *s, const struct run *run, const struct
     return true;
 }
 
-static struct effect sent_or_failed(bool sent)
-{
-    return sent ? NO_EFFECT
-                : effect_failed(EXIT_TRAINING_FAILED, "out of memory for what steps are made of");
-}
-
 static bool can_tell(const struct run *run)
 {
     return run_quorum(run) != NULL && run->raising == 0 &&
@@ -76,10 +63,10 @@ static bool can_tell(const struct run *run)
 struct effect sets_tell(struct sets *s, const struct run *run)
 {
     struct quorum *quorum = run_quorum(run);
-    bool sent = true;
+    bool sent = true, recorded = run->job->record == RECORDING_ON && !run->options.allow_mixed;
     if (!can_tell(run))
         return NO_EFFECT;
-    if (s->sent < quorum->end && are_recorded(s, run))
+    if (s->sent < quorum->end && recorded && !s->ended)
         sent = write_down(s, run, quorum);
     else
         quorum_wrote(quorum, s->sent < quorum->end ? quorum->end : s->written);
@@ -87,7 +74,7 @@ struct effect sets_tell(struct sets *s, const struct run *run)
     /* A chunk holds those of two steps: repeats are sent as training comes to them. */
     for (; sent && s->announced < quorum->written && s->announced <= quorum->step; s->announced++)
         sent = send_set(run, quorum, s->announced, NULL);
-    return sent_or_failed(sent);
+    return sent ? NO_EFFECT : effect_no_memory("what steps are made of");
 }
 
 /* It may not have come; it costs little, and the server says every half second that it is there. */
@@ -101,7 +88,7 @@ struct effect sets_repeat(const struct sets *s, const struct run *run, const str
     uint64_t least = run->first_step > quorum->first ? run->first_step : quorum->first;
     for (step = step < least ? least : step; sent && step < s->announced; step++)
         sent = send_set(run, quorum, step, server);
-    return sent_or_failed(sent);
+    return sent ? NO_EFFECT : effect_no_memory("what steps are made of");
 }
 
 bool sets_written(struct sets *s, const struct run *run, const struct order_written *written)
@@ -132,31 +119,21 @@ static uint64_t first_dealt(const struct run *run, const struct quorum *quorum)
     return first > quorum->first ? first : quorum->first;
 }
 
-/* What holds for steps of all their leaves: an epoch's last one may have fewer. */
-static enum sparing sparing_of(const struct quorum *quorum)
-{
-    if (job_leaves_max(quorum->job) < quorum->members)
-        return SPARING_FEW_LEAVES;
-    return quorum->required < quorum->members ? SPARING : SPARING_FEW_WORKERS;
-}
-
 /* Backup workers are there so that a step does not wait for its latest. A line says when, after
- * joins or losses, it does. */
+ * joins or losses, it does. It holds for steps of all their leaves: an epoch's last may have fewer. */
 static void say_sparing(struct sets *s, const struct run *run, const struct quorum *quorum)
 {
-    enum sparing sparing = sparing_of(quorum);
     uint32_t members = quorum->members, leaves = job_leaves_max(quorum->job);
-    if (sparing == s->sparing || members == 0)
+    uint32_t waits_for = leaves < members ? leaves : members;
+    enum event_kind kind = leaves < members ? EVENT_SPARES_FEW_LEAVES : EVENT_SPARES_NONE;
+    if (leaves >= members && quorum->required < members) {
+        kind = EVENT_SPARES;
+        waits_for = quorum->required;
+    }
+    if (kind == s->said || members == 0)
         return;
-    s->sparing = sparing;
-    order_event(run->outbox,
-                sparing == SPARING              ? EVENT_SPARES
-                : sparing == SPARING_FEW_LEAVES ? EVENT_SPARES_FEW_LEAVES
-                                                : EVENT_SPARES_NONE,
-                .workers = members, .leaves = leaves,
-                .waits_for = sparing == SPARING              ? quorum->required
-                             : sparing == SPARING_FEW_LEAVES ? leaves
-                                                             : members);
+    s->said = kind;
+    order_event(run->outbox, kind, .workers = members, .leaves = leaves, .waits_for = waits_for);
 }
 
 void sets_deal(struct sets *s, const struct run *run)

@@ -18,13 +18,6 @@
 #include "common/process/log_once.h"
 #include "ps/coordinator/run.h"
 
-/* Whether a step can do without some of the workers that are here. */
-enum sparing {
-    SPARING,
-    SPARING_FEW_LEAVES,  /* Fewer leaves than workers: it waits for all that have one. */
-    SPARING_FEW_WORKERS, /* No more are here than it waits for. */
-};
-
 /* Sets of earlier steps than these: */
 struct sets {
     uint64_t sent;           /* Are with the set writer. */
@@ -33,7 +26,7 @@ struct sets {
     uint64_t dealt;          /* Workers have them, by START. */
     uint64_t again;          /* Were sent before all went back. */
     bool ended;              /* No more are written down. */
-    enum sparing sparing;    /* As the last line said. */
+    enum event_kind said;    /* Whether steps can do without some workers: as the last line said. */
     struct log_once foreign; /* The run is another's. */
 };
 

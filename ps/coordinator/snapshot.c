@@ -3,10 +3,6 @@
 
 #include "ps/coordinator/snapshot.h"
 
-#include <inttypes.h>
-
-#include "common/base/invariant.h"
-#include "common/base/wording.h"
 #include "common/kernels/kernels.h"
 #include "common/store/run_record.h"
 #include "ps/work/computations.h"
@@ -25,23 +21,24 @@ void snapshot_drop(struct snapshot *s, const struct run *run)
 
 /* --- questions ----------------------------------------------------------------------------- */
 
-bool snapshot_is_taken(const struct run *run)
+/* The first server without the mark; NULL: all have it. */
+static const struct member *find_without(const struct run *run, enum cut_mark mark, uint32_t *index)
 {
-    const struct membership *all = run->members;
-    for (uint32_t i = 0; i < all->server_count; i++)
-        if (!all->servers[i].cut_taken)
-            return false;
-    return true;
+    for (*index = 0; *index < run->members->server_count; ++*index)
+        if ((run->members->servers[*index].cut & mark) == 0)
+            return &run->members->servers[*index];
+    return NULL;
 }
 
-/* The first server that has not said what became of it; NULL: all have. */
-static const struct member *find_unanswered(const struct run *run, uint32_t *server)
+static bool all_have(const struct run *run, enum cut_mark mark)
 {
-    const struct membership *all = run->members;
-    for (*server = 0; *server < all->server_count; ++*server)
-        if (!all->servers[*server].snapshot_answered)
-            return &all->servers[*server];
-    return NULL;
+    uint32_t index;
+    return find_without(run, mark, &index) == NULL;
+}
+
+bool snapshot_is_taken(const struct run *run)
+{
+    return all_have(run, CUT_TAKEN);
 }
 
 static bool has_reached(const struct snapshot *s, const struct run *run)
@@ -135,13 +132,12 @@ static void tell(const struct snapshot *s, const struct run *run, const struct m
 static void repeat(struct snapshot *s, const struct run *run)
 {
     const struct membership *all = run->members;
-    bool given_up = s->given_up_us != 0;
+    unsigned wanted = s->given_up_us != 0 ? CUT_ANSWERED : CUT_TAKEN | CUT_WRITTEN;
     if (run->now_us - s->sent_us < REPEAT_US)
         return;
     s->sent_us = run->now_us;
     for (uint32_t i = 0; i < all->server_count; i++)
-        if (given_up ? !all->servers[i].snapshot_answered
-                     : !all->servers[i].cut_taken || !all->servers[i].part_written)
+        if ((all->servers[i].cut & wanted) != wanted)
             tell(s, run, &all->servers[i]);
 }
 
@@ -165,7 +161,7 @@ void snapshot_begin(struct snapshot *s, struct run *run, uint64_t step, bool fin
     s->reached_us = s->given_up_us = 0;
     for (uint32_t i = 0; i < run->members->server_count; i++) {
         struct member *server = &run->members->servers[i];
-        server->cut_taken = server->part_written = server->snapshot_answered = false;
+        server->cut = 0;
         tell(s, run, server);
     }
     run->work.rules->cutting(&run->work, step, run->whole);
@@ -192,8 +188,7 @@ static struct effect leave_snapshot(struct snapshot *s)
  * meanwhile would be in groups that end elsewhere, and no later checkpoint be of one version. */
 static bool must_be_had_by_all(const struct snapshot *s, const struct run *run)
 {
-    uint32_t server;
-    return job_accumulates(run->job) && is_gated(s, run) && find_unanswered(run, &server) != NULL;
+    return job_accumulates(run->job) && is_gated(s, run) && !all_have(run, CUT_ANSWERED);
 }
 
 /* Give up the snapshot under way: `failed`, or because training had passed it. */
@@ -224,18 +219,18 @@ struct effect snapshot_hear_taken(struct snapshot *s, const struct run *run, str
     const struct message_cut_taken *taken = &packet->message.cut_taken;
     if (taken->step != s->step)
         return NO_EFFECT;
-    server->snapshot_answered = true;
+    server->cut |= CUT_ANSWERED;
     if (s->given_up_us != 0 && !must_be_had_by_all(s, run))
         return leave_snapshot(s);
-    if (!s->under_way || server->cut_taken)
+    if (!s->under_way || (server->cut & CUT_TAKEN) != 0)
         return NO_EFFECT;
     if (!taken->taken)
         return abandon_snapshot(s, run, false,
                                 s->final ? "a server could not take it, and its log says why"
                                          : "training had passed that step");
-    server->cut_taken = true;
+    server->cut |= CUT_TAKEN;
     reach(s, run);
-    bool opens = is_gated(s, run) && !s->final && snapshot_is_taken(run);
+    bool opens = is_gated(s, run) && !s->final && all_have(run, CUT_TAKEN);
     return (struct effect){.kind = opens ? EFFECT_GATE_OPEN : EFFECT_NONE};
 }
 
@@ -253,20 +248,12 @@ static uint32_t instructions_of(const struct membership *membership)
     return RUN_RECORD_OTHERS;
 }
 
-static bool are_written(const struct run *run)
-{
-    const struct membership *all = run->members;
-    for (uint32_t i = 0; i < all->server_count; i++)
-        if (!all->servers[i].part_written)
-            return false;
-    return true;
-}
-
 /* At the end there are no more scores to come. */
 struct effect snapshot_collect(struct snapshot *s, const struct run *run)
 {
     const struct membership *all = run->members;
-    if (!s->under_way || s->collected || !are_written(run) || (!s->final && !has_reached(s, run)))
+    if (!s->under_way || s->collected || !all_have(run, CUT_WRITTEN) ||
+        (!s->final && !has_reached(s, run)))
         return NO_EFFECT;
     struct frame *parts = frame_create(all->server_count * sizeof(struct checkpoint_part));
     if (parts == NULL)
@@ -296,7 +283,7 @@ struct effect snapshot_hear_part(struct snapshot *s, const struct run *run,
     reach(s, run);
     struct member *server = &run->members->servers[written->server];
     server->part = written->part;
-    server->part_written = true;
+    server->cut |= CUT_WRITTEN;
     return snapshot_collect(s, run);
 }
 
@@ -332,7 +319,7 @@ static struct effect watch_given_up(struct snapshot *s, const struct run *run)
     double seconds = run->options.deadlines.recovery;
     if (membership_awaited(run->members, &role, &index) != NULL)
         s->given_up_us = run->now_us;
-    const struct member *server = find_unanswered(run, &index);
+    const struct member *server = find_without(run, CUT_ANSWERED, &index);
     if (server != NULL && run_since(run, s->given_up_us) > seconds)
         return effect_failed(
             EXIT_CLUSTER_LOST,
@@ -364,11 +351,9 @@ struct effect snapshot_tick(struct snapshot *s, const struct run *run)
 
 static void check_marks(const struct snapshot *s, const struct run *run)
 {
-    bool any = false, all_written = are_written(run);
-    for (uint32_t i = 0; i < run->members->server_count; i++) {
-        const struct member *server = &run->members->servers[i];
-        any = any || server->cut_taken || server->part_written;
-    }
+    bool any = false, all_written = all_have(run, CUT_WRITTEN);
+    for (uint32_t i = 0; i < run->members->server_count; i++)
+        any = any || (run->members->servers[i].cut & (CUT_TAKEN | CUT_WRITTEN)) != 0;
     RULE(1, IMPLIES(s->collected, all_written), "no manifest is written before the last part");
     RULE(2, IMPLIES(all_written && (s->final || has_reached(s, run)), s->collected),
          "with the last part, and all scores before it, the manifest is written");

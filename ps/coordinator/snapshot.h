@@ -18,7 +18,7 @@
  *
  * The question to a server is repeated [snapshot_tick] until it has answered, and so is its
  * answer. What can be trusted: run.whole is a checkpoint in every state, only what has a manifest
- * is one; marks of servers (cut_taken, part_written) are those of `step`, while it is under way.
+ * is one; marks of servers (enum cut_mark) are those of `step`, while it is under way.
  *
  * For a snapshot chunks apply their pending sums (--accumulate), even if it is given up later.
  * So one that is given up is sent until every server has had it, and no batch is given out

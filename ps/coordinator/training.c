@@ -2,11 +2,6 @@
 
 #include "ps/coordinator/training.h"
 
-#include <inttypes.h>
-
-#include "common/base/wording.h"
-#include "ps/coordinator/stragglers.h"
-
 /* --- shares -------------------------------------------------------------------------------- */
 
 void training_send_start(const struct run *run, struct member *worker, struct frame *sets)
@@ -131,8 +126,7 @@ static struct effect take_announcement(struct training *t, const struct run *run
         order_event(run->outbox, EVENT_RECORD_ENDED,
                     .step = run->whole != NO_STEP ? run->whole : run->first_step,
                     .count = COMPUTATIONS_MAX);
-    return status == STATUS_MEMORY ? effect_failed(EXIT_TRAINING_FAILED, RECORD_NEEDS_MEMORY)
-                                   : NO_EFFECT;
+    return status == STATUS_MEMORY ? effect_no_memory("the record") : NO_EFFECT;
 }
 
 bool training_hear_lease(struct run *run, const struct packet *packet)
@@ -193,7 +187,7 @@ struct effect training_write_computations(struct training *t, const struct run *
     struct frame *frame = computations_pack(computations);
     t->cut = computations_mark(computations);
     if (frame == NULL)
-        return effect_failed(EXIT_TRAINING_FAILED, RECORD_NEEDS_MEMORY);
+        return effect_no_memory("the record");
     const struct order order = {.kind = ORDER_COMPUTATIONS,
                                 .generation = run->envelope.generation,
                                 .computations = {step, t->cut.next, computations->over}};

@@ -18,8 +18,6 @@
 #include "ps/coordinator/run.h"
 #include "ps/work/computations.h"
 
-#define RECORD_NEEDS_MEMORY "out of memory for the record"
-
 struct training {
     uint32_t gate_last; /* One more than the worker that came to the gate last; 0: none. */
     bool stop_named;    /* Our router has said which version is the last. */

@@ -344,18 +344,13 @@ bool membership_is_complete(const struct membership *membership)
     return true;
 }
 
-static bool have_left(const struct member *members, uint32_t count)
-{
-    for (uint32_t i = 0; i < count; i++)
-        if (members[i].present && !members[i].lost && !members[i].bye)
-            return false;
-    return true;
-}
-
 bool membership_has_left(const struct membership *membership)
 {
-    return have_left(membership->servers, membership->server_count) &&
-           have_left(membership->workers, membership->worker_count);
+    const struct member *member;
+    for (uint32_t i = 0; (member = membership_member(membership, i)) != NULL; i++)
+        if (member->present && !member->lost && !member->bye)
+            return false;
+    return true;
 }
 
 bool membership_is_deserted(const struct membership *membership)
@@ -397,15 +392,13 @@ static const char *why_missing(const struct member *member, bool server, bool wa
 void membership_list_missing(const struct membership *membership, bool start, char *text,
                              size_t size)
 {
-    uint32_t servers = membership->server_count;
+    const struct member *member;
     bool room = true;
     text[0] = '\0';
-    for (uint32_t i = 0; i < servers + membership->worker_count && room; i++) {
-        bool server = i < servers;
-        uint32_t index = server ? i : i - servers;
-        const char *why =
-            why_missing(server ? &membership->servers[index] : &membership->workers[index], server,
-                        start && index < membership->declared_count);
+    for (uint32_t i = 0; (member = membership_member(membership, i)) != NULL && room; i++) {
+        bool server = i < membership->server_count;
+        uint32_t index = server ? i : i - membership->server_count;
+        const char *why = why_missing(member, server, start && index < membership->declared_count);
         if (why != NULL)
             wording_append(text, size, "%s%s/%u (%s)", text[0] != '\0' ? ", " : "",
                            server ? "ps" : "worker", index, why);
@@ -472,8 +465,7 @@ static void check_server(const struct member *server)
 static void check_worker(const struct member *worker)
 {
     RULE(!worker->lost && !worker->ready, "workers are neither lost nor ready");
-    RULE(!worker->cut_taken && !worker->snapshot_answered && !worker->part_written,
-         "workers cut nothing");
+    RULE(worker->cut == 0, "workers cut nothing");
     RULE(IMPLIES(worker->missed, worker->ever && !worker->present),
          "who is missed was here and is not");
     RULE(IMPLIES(worker->done, worker->first_assignment != 0),

@@ -41,6 +41,12 @@
 /* Why a former member must not come back. */
 enum departure { DEPARTURE_NONE, DEPARTURE_STUCK, DEPARTURE_LEFT };
 
+enum cut_mark {
+    CUT_ANSWERED = 1, /* Taken or not: all its chunks have had the CUT. */
+    CUT_TAKEN = 2,
+    CUT_WRITTEN = 4, /* Its part. */
+};
+
 struct member {
     bool present;   /* The place is taken. */
     bool lost;      /* Servers: silent for too long. */
@@ -70,9 +76,7 @@ struct member {
 
     uint64_t scored; /* Servers: see message_ready, of this generation. */
     bool scored_lost;
-    /* Servers: of the snapshot under way. */
-    bool cut_taken, part_written;
-    bool snapshot_answered; /* Taken or not: all its chunks have had the CUT. */
+    unsigned cut; /* Servers: enum cut_mark, bits of what is known of the snapshot under way. */
     struct checkpoint_part part;
     struct verdict_counts verdicts; /* Of this generation, as of its last snapshot. */
     struct verdict_counts earlier;  /* Of the begin of the generation. */
