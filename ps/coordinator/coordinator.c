@@ -548,8 +548,8 @@ static void handle_ready(struct coordinator *c, struct member *server, const str
     staleness_totals_hear(&c->reporter.staleness, packet->message.index, packet->payload);
     if (c->run.raising != 0)
         return;
-    server->scored = ready->scored;
-    server->scored_lost = ready->scored_lost;
+    server->kept.scored = ready->scored;
+    server->kept.scored_lost = ready->scored_lost;
     scorer_go_on(&c->scorer, &c->run);
     if (gathering_ready(&c->run, server, packet))
         start_when_gathered(c);
@@ -578,7 +578,7 @@ static void handle_heartbeat(struct coordinator *c, struct member *member,
     coordinator_describe_wait(c, message, text);
     struct message *pong = &run_answer(run, packet, MESSAGE_PONG)->message;
     snprintf(pong->waiting.text, MESSAGE_TEXT_MAX, "%s", text);
-    pong->waiting.leave = message->role == ROLE_WORKER && member->dismissed;
+    pong->waiting.leave = message->role == ROLE_WORKER && member->absence.dismissed;
     if (message->role == ROLE_PS && current && run->raising == 0)
         pong->waiting.scored = c->scorer.evaluation.settled;
     if (message->kind == MESSAGE_READY && current)
@@ -589,11 +589,11 @@ static void handle_cut_taken(struct coordinator *c, struct member *server,
                              const struct packet *packet)
 {
     uint32_t index = packet->message.index;
-    unsigned before = server->cut;
-    server->verdicts = packet->message.cut_taken.verdicts;
+    unsigned before = server->kept.cut;
+    server->counts.verdicts = packet->message.cut_taken.verdicts;
     staleness_totals_hear(&c->reporter.staleness, index, packet->payload);
     const struct effect effect = snapshot_hear_taken(&c->snapshot, &c->run, server, packet);
-    if ((server->cut & ~before & CUT_TAKEN) != 0)
+    if ((server->kept.cut & ~before & CUT_TAKEN) != 0)
         staleness_totals_snapshot(&c->reporter.staleness, index);
     act(c, effect);
 }
@@ -813,7 +813,7 @@ void coordinator_handle_inside(struct coordinator *coordinator, struct packet *p
 static bool owes(const struct coordinator *c, uint32_t index)
 {
     const struct member *worker = &c->run.members->workers[index];
-    return worker->present && worker->first_assignment != 0 &&
+    return worker->present && worker->dealt.first_assignment != 0 &&
            (c->run.work.rules->owes(&c->run.work, index) ||
             evaluation_holds(&c->scorer.evaluation, index));
 }

@@ -18,16 +18,17 @@ static void check_workers(const struct coordinator *c)
     uint64_t batches[WORK_HELD_MAX];
     for (uint32_t i = 0; i < all->worker_count; i++) {
         const struct member *worker = &all->workers[i];
-        RULE(1, worker->first_assignment <= run->work.assignment.number,
+        RULE(1, worker->dealt.first_assignment <= run->work.assignment.number,
              "a worker knows only assignments that were made");
-        RULE(2, IMPLIES(worker->done || worker->asks, trains), "no worker trains before or after");
+        RULE(2, IMPLIES(worker->dealt.done || worker->dealt.asks, trains),
+             "no worker trains before or after");
         if (!worker->present && !worker->missed)
             RULE(3, run->state == CLOSING || run->work.rules->held(&run->work, i, batches) == 0,
                  "who is gone holds no batch");
         if (!dealt || (!worker->present && !worker->missed))
             continue;
-        RULE(4, worker->position == row++, "workers stand in the order of their indexes");
-        RULE(5, worker->missed || worker->first_assignment != 0,
+        RULE(4, worker->dealt.position == row++, "workers stand in the order of their indexes");
+        RULE(5, worker->missed || worker->dealt.first_assignment != 0,
              "a worker in the row has heard of it");
     }
     RULE(6, !dealt || row == run->work.assignment.members,

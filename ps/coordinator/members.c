@@ -203,10 +203,10 @@ static bool is_held(const struct run *run, struct member *worker)
 {
     if (run->stopping)
         return run->state == RECOVERING || run->state == RUNNING;
-    if (worker->leaving_us == 0)
-        worker->leaving_us = run->now_us;
+    if (worker->absence.leaving_us == 0)
+        worker->absence.leaving_us = run->now_us;
     return run->state == RUNNING && !run->abandoned && membership_workers(run->members) == 1 &&
-           run->now_us - worker->leaving_us < HELD_US;
+           run->now_us - worker->absence.leaving_us < HELD_US;
 }
 
 static void say_owner(uint32_t index, char *text)
@@ -229,7 +229,7 @@ struct effect members_leave(const struct run *run, const struct packet *packet)
         return NO_EFFECT;
     order_event(run->outbox, EVENT_LEFT, .role = "worker", .index = index);
     membership_free_place(worker, DEPARTURE_LEFT);
-    worker->gone_us = run->now_us;
+    worker->absence.gone_us = run->now_us;
     tell_left(run, packet);
     return (struct effect){.kind = EFFECT_LEFT, .index = index};
 }
@@ -258,13 +258,13 @@ static enum eviction dismiss(const struct run *run, struct member *worker, uint3
         say_owner(index, text);
         return EVICTION_OWNER;
     }
-    if (again && !worker->dismissed) {
+    if (again && !worker->absence.dismissed) {
         snprintf(text, MESSAGE_TEXT_MAX,
                  "worker/%" PRIu32 " (on %s) has come since, or ps/0 was started again", index,
                  worker->host);
         return EVICTION_ANOTHER;
     }
-    worker->dismissed = true;
+    worker->absence.dismissed = true;
     snprintf(text, MESSAGE_TEXT_MAX, "worker/%" PRIu32 " (on %s) is to leave", index, worker->host);
     return EVICTION_DONE;
 }
@@ -276,12 +276,12 @@ void members_dismiss(const struct run *run, const struct packet *packet, const c
     const struct message *message = &packet->message;
     struct member *worker =
         message->role == ROLE_WORKER ? membership_place(run->members, message) : NULL;
-    bool before = worker != NULL && worker->dismissed;
+    bool before = worker != NULL && worker->absence.dismissed;
     struct message_dismissed *answer =
         &run_answer(run, packet, MESSAGE_DISMISSED)->message.dismissed;
     answer->outcome =
         dismiss(run, worker, message->index, message->dismiss.again, reason, answer->text);
-    if (worker != NULL && worker->dismissed && !before)
+    if (worker != NULL && worker->absence.dismissed && !before)
         outbox_log(run->outbox, "worker/%" PRIu32 " has to leave: it was asked of ps/0",
                    message->index);
 }
@@ -314,7 +314,7 @@ struct effect members_watch_worker(const struct run *run, uint32_t index, bool o
         .kind = EFFECT_WORKER_LOST, .index = index, .departure = DEPARTURE_STUCK, .why = "stuck"};
     snprintf(lost.text, sizeof lost.text,
              "worker/%u is stuck (on %s): alive, but no progress at step %" PRIu64 " for %s", index,
-             worker->host, step, wording_duration(run_since(run, worker->moved_us)).text);
+             worker->host, step, wording_duration(run_since(run, worker->pace.moved_us)).text);
     return lost;
 }
 
@@ -346,7 +346,7 @@ struct effect members_watch_awaited(struct members *m, const struct run *run)
     struct effect effect = watch_loneliness(m, run);
     const struct member *awaited = membership_awaited(run->members, &role, &index);
     if (effect.kind != EFFECT_NONE || awaited == NULL ||
-        run_since(run, awaited->gone_us) <= seconds)
+        run_since(run, awaited->absence.gone_us) <= seconds)
         return effect;
     if (!run->abandoned)
         snprintf(away, sizeof away, "not back within %s", wording_duration(seconds).text);
@@ -361,7 +361,7 @@ void members_lose(const struct run *run, const struct effect *lost)
         worker ? &run->members->workers[lost->index] : &run->members->servers[lost->index];
     order_event(run->outbox, worker ? EVENT_LOST_WORKER : EVENT_LOST_SERVER, .text = lost->text,
                 .role = worker ? "worker" : "ps", .index = lost->index, .why = lost->why);
-    member->gone_us = run->now_us;
+    member->absence.gone_us = run->now_us;
     member->lost = !worker;
     if (worker)
         membership_free_place(member, lost->departure);
@@ -390,7 +390,7 @@ void members_describe_waiting(const struct members *m, const struct run *run, ch
     uint32_t index;
     const struct member *awaited = membership_awaited(run->members, &role, &index);
     if (run->state == RUNNING || run->state == CLOSING)
-        waited = run_since(run, awaited != NULL ? awaited->gone_us : m->lonely_us);
+        waited = run_since(run, awaited != NULL ? awaited->absence.gone_us : m->lonely_us);
     snprintf(text, MESSAGE_TEXT_MAX, "waiting %s for %s", wording_waited(waited).text, missing);
 }
 

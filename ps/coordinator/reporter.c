@@ -28,7 +28,7 @@ static uint64_t exchanged_bytes(const struct run *run)
 {
     uint64_t bytes = 0;
     for (uint32_t i = 0; i < run->members->worker_count; i++)
-        bytes += run->members->workers[i].summary.exchanged_bytes;
+        bytes += run->members->workers[i].counts.summary.exchanged_bytes;
     return bytes;
 }
 
@@ -150,21 +150,21 @@ double reporter_take_times(struct run *run, const struct message *message,
 {
     struct membership *all = run->members;
     struct member *worker = &all->workers[message->index];
-    double before = worker->summary.compute_seconds;
+    double before = worker->counts.summary.compute_seconds;
     if (message->incarnation != worker->incarnation)
         return 0;
-    double awaited = times_hear(&worker->reported_times, times, &worker->summary);
+    double awaited = times_hear(&worker->counts.reported_times, times, &worker->counts.summary);
     if (times->whom > 0 && times->whom <= all->worker_count)
-        all->workers[times->whom - 1].summary.awaited_seconds += awaited;
-    return worker->summary.compute_seconds - before;
+        all->workers[times->whom - 1].counts.summary.awaited_seconds += awaited;
+    return worker->counts.summary.compute_seconds - before;
 }
 
 /* Of a step a worker may report several nodes, which are one update. */
 void reporter_add_report(struct member *worker, const struct message_report *report)
 {
-    struct worker_summary *summary = &worker->summary;
-    summary->batches += worker->reported != report->step + 1;
-    worker->reported = report->step + 1;
+    struct worker_summary *summary = &worker->counts.summary;
+    summary->batches += worker->counts.reported != report->step + 1;
+    worker->counts.reported = report->step + 1;
     summary->examples += report->bad ? 0 : report->examples;
     summary->controlled_leaves += report->leaves;
     summary->longer_leaves += report->longer;
@@ -269,7 +269,7 @@ static uint64_t examples_of(const struct membership *all)
 {
     uint64_t examples = 0;
     for (uint32_t i = 0; i < all->worker_count; i++)
-        examples += all->workers[i].summary.examples;
+        examples += all->workers[i].counts.summary.examples;
     return examples;
 }
 
@@ -279,8 +279,8 @@ static void sum_up_members(struct reporter *r, const struct run *run)
     const struct membership *all = run->members;
     summary->verdicts = (struct verdict_counts){0};
     for (uint32_t i = 0; i < all->server_count; i++) {
-        verdict_counts_add(&summary->verdicts, &all->servers[i].earlier);
-        verdict_counts_add(&summary->verdicts, &all->servers[i].verdicts);
+        verdict_counts_add(&summary->verdicts, &all->servers[i].counts.earlier);
+        verdict_counts_add(&summary->verdicts, &all->servers[i].counts.verdicts);
     }
     summary->worker_count = all->worker_count;
     summary->processors = run->options.processors;
@@ -296,7 +296,7 @@ static void sum_up_staleness(struct reporter *r, struct membership *all)
     staleness_totals_sum(&r->staleness, &tally);
     r->summary.staleness = tally.all;
     for (uint32_t i = 0; i < all->worker_count; i++)
-        all->workers[i].summary.staleness =
+        all->workers[i].counts.summary.staleness =
             i < tally.worker_count ? tally.workers[i] : (struct staleness_share){0};
     staleness_tally_free(&tally);
 }
@@ -321,7 +321,7 @@ static bool send_summary(const struct run_summary *summary, const struct run *ru
     struct worker_summary *workers =
         (struct worker_summary *)(void *)((char *)frame->data + sizeof *summary);
     for (uint32_t i = 0; i < summary->worker_count; i++)
-        workers[i] = run->members->workers[i].summary;
+        workers[i] = run->members->workers[i].counts.summary;
     order_add(run->outbox, TO_CHECKPOINTER, 0, &(struct order){.kind = ORDER_SUMMARY})->payload =
         frame;
     return true;

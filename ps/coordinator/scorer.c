@@ -22,7 +22,7 @@ void scorer_go_back(struct scorer *s, const struct run *run)
 static bool can_score(const struct run *run, uint32_t index)
 {
     const struct member *worker = &run->members->workers[index];
-    return worker->present && worker->first_assignment != 0;
+    return worker->present && worker->dealt.first_assignment != 0;
 }
 
 static uint32_t scorers(const struct run *run)
@@ -47,9 +47,9 @@ void scorer_deal_share(struct scorer *s, const struct run *run, uint32_t index)
 static bool is_kept(const struct run *run, uint64_t *batches)
 {
     const struct membership *all = run->members;
-    *batches = all->servers[0].scored;
+    *batches = all->servers[0].kept.scored;
     for (uint32_t i = 1; i < all->server_count; i++)
-        if (all->servers[i].scored != *batches)
+        if (all->servers[i].kept.scored != *batches)
             return false;
     return *batches > 0;
 }
@@ -62,7 +62,7 @@ void scorer_go_on(struct scorer *s, const struct run *run)
     if (run->state != RUNNING || run->deal_due)
         return;
     for (uint32_t i = 0; i < all->server_count; i++)
-        evaluation_pass(evaluation, all->servers[i].scored, all->servers[i].scored_lost);
+        evaluation_pass(evaluation, all->servers[i].kept.scored, all->servers[i].kept.scored_lost);
     if ((dropped = evaluation_take_dropped(evaluation)) > 0)
         order_event(run->outbox, EVENT_SCORE_DROPPED, .step = evaluation->settled,
                     .scores = dropped);

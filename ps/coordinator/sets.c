@@ -167,9 +167,9 @@ enum quorum_result sets_report(const struct run *run, const struct packet *packe
 {
     const struct message *message = &packet->message;
     const struct member *worker = membership_find(run->members, message);
-    bool has_place = worker != NULL && worker->present && worker->first_assignment != 0;
+    bool has_place = worker != NULL && worker->present && worker->dealt.first_assignment != 0;
     return quorum_report(run_quorum(run), &message->report, message->index,
-                         has_place ? worker->position : QUORUM_NO_PLACE, seconds);
+                         has_place ? worker->dealt.position : QUORUM_NO_PLACE, seconds);
 }
 
 /* Sets were sent before a going back, and the workers do not know the next ones. */

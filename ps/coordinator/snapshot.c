@@ -25,7 +25,7 @@ void snapshot_drop(struct snapshot *s, const struct run *run)
 static const struct member *find_without(const struct run *run, enum cut_mark mark, uint32_t *index)
 {
     for (*index = 0; *index < run->members->server_count; ++*index)
-        if ((run->members->servers[*index].cut & mark) == 0)
+        if ((run->members->servers[*index].kept.cut & mark) == 0)
             return &run->members->servers[*index];
     return NULL;
 }
@@ -137,7 +137,7 @@ static void repeat(struct snapshot *s, const struct run *run)
         return;
     s->sent_us = run->now_us;
     for (uint32_t i = 0; i < all->server_count; i++)
-        if ((all->servers[i].cut & wanted) != wanted)
+        if ((all->servers[i].kept.cut & wanted) != wanted)
             tell(s, run, &all->servers[i]);
 }
 
@@ -161,7 +161,7 @@ void snapshot_begin(struct snapshot *s, struct run *run, uint64_t step, bool fin
     s->reached_us = s->given_up_us = 0;
     for (uint32_t i = 0; i < run->members->server_count; i++) {
         struct member *server = &run->members->servers[i];
-        server->cut = 0;
+        server->kept.cut = 0;
         tell(s, run, server);
     }
     run->work.rules->cutting(&run->work, step, run->whole);
@@ -219,16 +219,16 @@ struct effect snapshot_hear_taken(struct snapshot *s, const struct run *run, str
     const struct message_cut_taken *taken = &packet->message.cut_taken;
     if (taken->step != s->step)
         return NO_EFFECT;
-    server->cut |= CUT_ANSWERED;
+    server->kept.cut |= CUT_ANSWERED;
     if (s->given_up_us != 0 && !must_be_had_by_all(s, run))
         return leave_snapshot(s);
-    if (!s->under_way || (server->cut & CUT_TAKEN) != 0)
+    if (!s->under_way || (server->kept.cut & CUT_TAKEN) != 0)
         return NO_EFFECT;
     if (!taken->taken)
         return abandon_snapshot(s, run, false,
                                 s->final ? "a server could not take it, and its log says why"
                                          : "training had passed that step");
-    server->cut |= CUT_TAKEN;
+    server->kept.cut |= CUT_TAKEN;
     reach(s, run);
     bool opens = is_gated(s, run) && !s->final && all_have(run, CUT_TAKEN);
     return (struct effect){.kind = opens ? EFFECT_GATE_OPEN : EFFECT_NONE};
@@ -260,7 +260,7 @@ struct effect snapshot_collect(struct snapshot *s, const struct run *run)
         return abandon_snapshot(s, run, true, "out of memory");
     struct checkpoint_part *to = parts->data;
     for (uint32_t i = 0; i < all->server_count; i++)
-        to[i] = all->servers[i].part;
+        to[i] = all->servers[i].kept.part;
     const struct order manifest = {.kind = ORDER_MANIFEST,
                                    .generation = run->envelope.generation,
                                    .manifest = {s->step,
@@ -282,8 +282,8 @@ struct effect snapshot_hear_part(struct snapshot *s, const struct run *run,
         return abandon_snapshot(s, run, true, written->text);
     reach(s, run);
     struct member *server = &run->members->servers[written->server];
-    server->part = written->part;
-    server->cut |= CUT_WRITTEN;
+    server->kept.part = written->part;
+    server->kept.cut |= CUT_WRITTEN;
     return snapshot_collect(s, run);
 }
 
@@ -302,7 +302,7 @@ struct effect snapshot_hear_manifest(struct snapshot *s, struct run *run,
     if (failed > 0)
         outbox_log(run->outbox, "checkpoints are written again; %" PRIu64 " were not", failed);
     for (uint32_t i = 0; i < all->server_count; i++)
-        bytes += all->servers[i].part.bytes;
+        bytes += all->servers[i].kept.part.bytes;
     order_event(run->outbox, EVENT_CHECKPOINT, .step = s->step,
                 .seconds = seconds_since(s->reached_wall_us, run_wall(run)), .bytes = bytes);
     return (struct effect){.kind = EFFECT_CUT_WHOLE};
@@ -353,7 +353,7 @@ static void check_marks(const struct snapshot *s, const struct run *run)
 {
     bool any = false, all_written = all_have(run, CUT_WRITTEN);
     for (uint32_t i = 0; i < run->members->server_count; i++)
-        any = any || (run->members->servers[i].cut & (CUT_TAKEN | CUT_WRITTEN)) != 0;
+        any = any || (run->members->servers[i].kept.cut & (CUT_TAKEN | CUT_WRITTEN)) != 0;
     RULE(1, IMPLIES(s->collected, all_written), "no manifest is written before the last part");
     RULE(2, IMPLIES(all_written && (s->final || has_reached(s, run)), s->collected),
          "with the last part, and all scores before it, the manifest is written");

@@ -12,38 +12,38 @@
 
 void stragglers_moved(struct member *worker, uint64_t now_us)
 {
-    worker->moved_us = now_us;
-    worker->slow_line_us = 0;
+    worker->pace.moved_us = now_us;
+    worker->pace.slow_line_us = 0;
 }
 
 void stragglers_heard(struct member *worker, const struct message_ping *ping, bool current,
                       uint64_t now_us)
 {
-    if (ping->step != worker->step || ping->computing != worker->computing)
+    if (ping->step != worker->pace.step || ping->computing != worker->pace.computing)
         stragglers_moved(worker, now_us);
-    worker->step = ping->step;
-    worker->computing = ping->computing;
-    if (!current || ping->assignment <= worker->assignment)
+    worker->pace.step = ping->step;
+    worker->pace.computing = ping->computing;
+    if (!current || ping->assignment <= worker->dealt.assignment)
         return;
-    worker->assignment = ping->assignment;
+    worker->dealt.assignment = ping->assignment;
     stragglers_moved(worker, now_us);
 }
 
 bool stragglers_is_stuck(struct member *worker, uint32_t index, bool owes, const char *what,
                          uint64_t step, double seconds, uint64_t now_us, struct outbox *outbox)
 {
-    if (!owes || !worker->owes)
+    if (!owes || !worker->pace.owes)
         stragglers_moved(worker, now_us);
-    worker->owes = owes;
+    worker->pace.owes = owes;
     if (!owes)
         return false;
-    uint64_t still_us = now_us - worker->moved_us;
+    uint64_t still_us = now_us - worker->pace.moved_us;
     if ((double)still_us * 1e-6 > seconds)
         return true;
-    uint64_t next_us = worker->slow_line_us == 0 ? SLOW_US : 2 * worker->slow_line_us;
+    uint64_t next_us = worker->pace.slow_line_us == 0 ? SLOW_US : 2 * worker->pace.slow_line_us;
     if (still_us < next_us)
         return false;
-    worker->slow_line_us = next_us;
+    worker->pace.slow_line_us = next_us;
     char text[MESSAGE_TEXT_MAX];
     stragglers_describe(worker, index, what, step, now_us, text);
     outbox_log(outbox, "%s", text);
@@ -57,13 +57,13 @@ uint32_t stragglers_awaited(const struct membership *all, uint64_t now_us, uint3
         const struct member *worker = &all->workers[i];
         if (!worker->present)
             continue;
-        if (!worker->owes) {
+        if (!worker->pace.owes) {
             through++;
             continue;
         }
-        if (now_us - worker->moved_us < STILL_US)
+        if (now_us - worker->pace.moved_us < STILL_US)
             return 0;
-        if (owing++ == 0 || worker->moved_us < all->workers[*longest].moved_us)
+        if (owing++ == 0 || worker->pace.moved_us < all->workers[*longest].pace.moved_us)
             *longest = i;
         heard += now_us - worker->heard_us < STILL_US;
     }
@@ -74,11 +74,11 @@ void stragglers_describe(const struct member *worker, uint32_t index, const char
                          uint64_t step, uint64_t now_us, char text[MESSAGE_TEXT_MAX])
 {
     bool silent = now_us - worker->heard_us >= STILL_US;
-    uint64_t since_us = silent ? worker->heard_us : worker->moved_us;
+    uint64_t since_us = silent ? worker->heard_us : worker->pace.moved_us;
     snprintf(text, MESSAGE_TEXT_MAX, "%s %" PRIu64 " waits for worker/%u on %s: %s for %s", what,
              step, index, worker->host,
-             silent              ? "nothing heard"
-             : worker->computing ? "alive, computing"
-                                 : "alive, exchanging",
+             silent                   ? "nothing heard"
+             : worker->pace.computing ? "alive, computing"
+                                      : "alive, exchanging",
              wording_duration((double)(now_us - since_us) * 1e-6).text);
 }

@@ -34,8 +34,8 @@ static void say_waited(const struct training *t, const struct run *run, uint32_t
                        struct message *work)
 {
     const struct member *worker = &run->members->workers[index];
-    uint32_t whom = worker->waits == WAIT_GATE ? t->gate_last : worker->waits_for;
-    work->work.waited = worker->waits;
+    uint32_t whom = worker->dealt.waits == WAIT_GATE ? t->gate_last : worker->dealt.waits_for;
+    work->work.waited = worker->dealt.waits;
     work->work.whom = whom != index + 1 ? whom : 0;
 }
 
@@ -53,13 +53,13 @@ static void note_wait(const struct run *run, uint32_t index)
     uint32_t whom;
     struct member *worker = &run->members->workers[index];
     const struct work_mode *rules = run->work.rules;
-    worker->waits = WAIT_LEASE;
-    worker->waits_for = 0;
+    worker->dealt.waits = WAIT_LEASE;
+    worker->dealt.waits_for = 0;
     if (rules->is_gated(&run->work)) {
-        worker->waits = WAIT_GATE;
+        worker->dealt.waits = WAIT_GATE;
     } else if (rules->waits_for(&run->work, index, &whom)) {
-        worker->waits = WAIT_BOUND;
-        worker->waits_for = whom + 1;
+        worker->dealt.waits = WAIT_BOUND;
+        worker->dealt.waits_for = whom + 1;
     }
 }
 
@@ -68,14 +68,14 @@ bool training_top_up(const struct training *t, struct run *run, uint32_t index, 
     uint64_t batch;
     bool sent = false;
     struct member *worker = &run->members->workers[index];
-    if (!worker->present || worker->first_assignment == 0)
+    if (!worker->present || worker->dealt.first_assignment == 0)
         return false;
     /* Only workers that have asked get work: others might never do it, and hold up all. */
-    for (; worker->asks && run->work.rules->ask(&run->work, index, &batch); sent = true)
+    for (; worker->dealt.asks && run->work.rules->ask(&run->work, index, &batch); sent = true)
         send_work(t, run, index, request, batch);
-    if (worker->asks)
+    if (worker->dealt.asks)
         note_wait(run, index);
-    worker->done = worker->done && !sent;
+    worker->dealt.done = worker->dealt.done && !sent;
     /* "Enough" must not overtake a batch, nor DONE the news that one is done. */
     if (!run->work.rules->is_enough(&run->work, index))
         return sent;
@@ -135,7 +135,7 @@ bool training_hear_lease(struct run *run, const struct packet *packet)
     struct member *worker = &run->members->workers[message->index];
     if (run->state != RUNNING)
         return false;
-    worker->asks = true;
+    worker->dealt.asks = true;
     if (!message->lease.finished)
         return false;
     stragglers_moved(worker, run->now_us);
@@ -201,14 +201,14 @@ bool training_hear_done(const struct training *t, const struct run *run, struct 
                         const struct packet *packet)
 {
     const struct message *message = &packet->message;
-    if (run->state != RUNNING || worker->done || run->deal_due ||
+    if (run->state != RUNNING || worker->dealt.done || run->deal_due ||
         !assignment_is_followed(&run->work.assignment, worker))
         return false;
     if (!run->work.rules->may_be_done(&run->work, message->index, &message->done)) {
         repeat_work(t, run, message->index, 0); /* Its batches may be lost. */
         return false;
     }
-    worker->done = true;
+    worker->dealt.done = true;
     stragglers_moved(worker, run->now_us);
     return true;
 }
@@ -220,7 +220,7 @@ bool training_is_done(const struct run *run)
         return false;
     for (uint32_t i = 0; i < run->members->worker_count; i++) {
         const struct member *worker = &run->members->workers[i];
-        if (worker->missed || (worker->present && !worker->done))
+        if (worker->missed || (worker->present && !worker->dealt.done))
             return false;
         any = any || worker->present;
     }

@@ -209,7 +209,7 @@ bool async_stop(struct work *work)
 bool async_owes(const struct work *work, uint32_t worker)
 {
     return !leases_idle(leases_of(work), worker) ||
-           (leases_exhausted(leases_of(work)) && !work->membership.workers[worker].done);
+           (leases_exhausted(leases_of(work)) && !work->membership.workers[worker].dealt.done);
 }
 
 /* Else it has batches that were another's. */

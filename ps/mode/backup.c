@@ -282,9 +282,9 @@ static bool backup_owes(const struct work *work, uint32_t worker)
 {
     const struct member *member = &work->membership.workers[worker];
     if (work->statistics.step >= work->stop_step)
-        return !member->done;
-    return member->step <= work->statistics.step &&
-           quorum_owes(&work_of(work)->quorum, member->position);
+        return !member->dealt.done;
+    return member->pace.step <= work->statistics.step &&
+           quorum_owes(&work_of(work)->quorum, member->dealt.position);
 }
 
 static void backup_figures(const struct work *work, struct mode_figures *figures)

@@ -66,7 +66,7 @@ static bool counts(const struct work *work, uint32_t worker)
 {
     const struct member *member = &work->membership.workers[worker];
     const struct ssp_clock *clock = &state_of(work)->clocks[worker];
-    return member->present && member->asks && clock->ticket == member->ticket;
+    return member->present && member->dealt.asks && clock->ticket == member->ticket;
 }
 
 /* The least clock of those that count; false when none does. */

@@ -182,9 +182,9 @@ bool sync_owes(const struct work *work, uint32_t worker)
 {
     const struct member *member = &work->membership.workers[worker];
     if (work->statistics.step >= work->stop_step)
-        return !member->done;
+        return !member->dealt.done;
     struct node run = tree_run(job_batch(work->job, work->statistics.step).leaves,
-                               work->assignment.members, member->position);
+                               work->assignment.members, member->dealt.position);
     return statistics_lacks(&work->statistics, run);
 }
 

@@ -21,11 +21,11 @@ static void describe_workers(const struct membership *members, struct watched *w
         members->worker_count < WATCHED_WORKERS_MAX ? members->worker_count : WATCHED_WORKERS_MAX;
     for (uint32_t i = 0; i < watched->worker_count; i++) {
         const struct member *member = &members->workers[i];
-        const struct worker_summary *summary = &member->summary;
+        const struct worker_summary *summary = &member->counts.summary;
         watched->workers[i] = (struct watched_worker){
             .ever = member->ever,
             .present = member->present,
-            .awaited = waits && member->present && member->owes,
+            .awaited = waits && member->present && member->pace.owes,
             .heard_unix_seconds =
                 watched->unix_seconds -
                 (now_us > member->heard_us ? 1e-6 * (double)(now_us - member->heard_us) : 0),

@@ -10,10 +10,10 @@ void assignment_deal(struct assignment *assignment, struct membership *membershi
     assignment->members = 0;
     for (uint32_t i = 0; i < membership->worker_count; i++) {
         struct member *worker = &membership->workers[i];
-        worker->done = worker->owes = false;
-        worker->moved_us = now_us;
+        worker->dealt.done = worker->pace.owes = false;
+        worker->pace.moved_us = now_us;
         if (worker->present || worker->missed)
-            worker->position = assignment->members++;
+            worker->dealt.position = assignment->members++;
     }
 }
 
@@ -28,15 +28,15 @@ void assignment_send(const struct assignment *assignment, struct member *worker,
     *start = *from;
     start->assignment = assignment->number;
     start->members = assignment->members;
-    start->position = worker->position;
-    if (worker->first_assignment == 0)
-        worker->first_assignment = assignment->number;
+    start->position = worker->dealt.position;
+    if (worker->dealt.first_assignment == 0)
+        worker->dealt.first_assignment = assignment->number;
 }
 
 /* DONE does not name its assignment. One that was in flight when the worker got another is
  * recognised so: the worker has had one only, or follows this one. */
 bool assignment_is_followed(const struct assignment *assignment, const struct member *worker)
 {
-    return worker->first_assignment == assignment->number ||
-           worker->assignment >= assignment->number;
+    return worker->dealt.first_assignment == assignment->number ||
+           worker->dealt.assignment >= assignment->number;
 }

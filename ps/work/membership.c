@@ -74,7 +74,8 @@ struct member *membership_member(const struct membership *membership, uint32_t i
 
 bool member_has_left(const struct member *member)
 {
-    return member->departure == DEPARTURE_LEFT && member->departed == member->incarnation;
+    return member->absence.departure == DEPARTURE_LEFT &&
+           member->absence.departed == member->incarnation;
 }
 
 bool membership_has_key(const struct member *member, const struct packet *packet)
@@ -86,17 +87,19 @@ enum departure membership_departure(const struct membership *membership,
                                     const struct message *message)
 {
     const struct member *place = membership_place(membership, message);
-    return place != NULL && place->departed == message->incarnation ? place->departure
-                                                                    : DEPARTURE_NONE;
+    return place != NULL && place->absence.departed == message->incarnation
+               ? place->absence.departure
+               : DEPARTURE_NONE;
 }
 
 void membership_hear(struct member *member, uint64_t now_us)
 {
     member->heard_us = now_us;
-    if (member->claimant == 0 || (member->signs > 0 && now_us - member->sign_us < SIGNS_APART_US))
+    if (member->claim.process == 0 ||
+        (member->claim.signs > 0 && now_us - member->claim.sign_us < SIGNS_APART_US))
         return;
-    member->signs++;
-    member->sign_us = now_us;
+    member->claim.signs++;
+    member->claim.sign_us = now_us;
 }
 
 /* --- joining ------------------------------------------------------------------------------- */
@@ -131,19 +134,19 @@ static enum admission judge_claimant(struct member *holder, const struct message
     snprintf(text, MESSAGE_TEXT_MAX,
              "%s/%u is held by another process (on %s); waiting to see whether it is alive", role,
              join->index, holder->host);
-    if (holder->claimant != join->incarnation) {
-        if (holder->claimant != 0 && now_us - holder->claimant_last_us < CLAIMANT_GONE_US)
+    if (holder->claim.process != join->incarnation) {
+        if (holder->claim.process != 0 && now_us - holder->claim.last_us < CLAIMANT_GONE_US)
             return ADMISSION_WAIT;
-        holder->claimant = join->incarnation;
-        holder->claimant_first_us = now_us;
-        holder->signs = 0;
+        holder->claim.process = join->incarnation;
+        holder->claim.first_us = now_us;
+        holder->claim.signs = 0;
     }
-    holder->claimant_last_us = now_us;
-    bool answered =
-        holder->signs >= SIGNS_OF_LIFE && holder->sign_us > holder->claimant_first_us + ANSWERED_US;
+    holder->claim.last_us = now_us;
+    bool answered = holder->claim.signs >= SIGNS_OF_LIFE &&
+                    holder->claim.sign_us > holder->claim.first_us + ANSWERED_US;
     if (!answered && holder->peer != PEER_LOCAL)
         return ADMISSION_WAIT;
-    holder->claimant = 0;
+    holder->claim.process = 0;
     snprintf(text, MESSAGE_TEXT_MAX, "%s/%u is taken by another process (on %s), which is alive",
              role, join->index, holder->host);
     return ADMISSION_REFUSE;
@@ -226,20 +229,12 @@ struct member *membership_take(struct membership *membership, const struct packe
         .proof = proof_make(membership->secret, message, ticket),
         .peer = join->peer,
         .heard_us = now_us,
-        .moved_us = now_us,
-        .departed = before.departed,
-        .departure = before.departure,
-        .verdicts = before.verdicts,
-        .earlier = before.earlier,
-        .reported = before.reported,
-        .summary = before.summary,
-        .reported_times = before.incarnation == message->incarnation
-                              ? before.reported_times
-                              : (struct message_times){.wall_us = 0},
-        .summary_snapshot = before.summary_snapshot,
-        .summary_whole = before.summary_whole,
-        .verdicts_whole = before.verdicts_whole,
+        .pace.moved_us = now_us,
+        .absence = {.departed = before.absence.departed, .departure = before.absence.departure},
+        .counts = before.counts,
     };
+    if (before.incarnation != message->incarnation)
+        member->counts.reported_times = (struct message_times){.wall_us = 0};
     snprintf(member->host, sizeof member->host, "%s", message->join.host);
     memcpy(member->probe_digest, message->join.probe_digest, DIGEST_BYTES);
     memcpy(member->arithmetic, message->join.arithmetic, sizeof member->arithmetic);
@@ -249,12 +244,13 @@ struct member *membership_take(struct membership *membership, const struct packe
 
 void membership_free_place(struct member *member, enum departure departure)
 {
-    member->present = member->done = member->missed = member->owes = member->dismissed = false;
-    member->claimant = 0;
+    member->present = member->dealt.done = member->missed = member->pace.owes =
+        member->absence.dismissed = false;
+    member->claim.process = 0;
     if (departure == DEPARTURE_NONE)
         return;
-    member->departed = member->incarnation;
-    member->departure = departure;
+    member->absence.departed = member->incarnation;
+    member->absence.departure = departure;
 }
 
 /* --- what goes back ------------------------------------------------------------------------ */
@@ -262,54 +258,51 @@ void membership_free_place(struct member *member, enum departure departure)
 void membership_mark_snapshot(struct membership *membership)
 {
     for (uint32_t i = 0; i < membership->worker_count; i++)
-        membership->workers[i].summary_snapshot = membership->workers[i].summary;
+        membership->workers[i].counts.summary_snapshot = membership->workers[i].counts.summary;
 }
 
 void membership_mark_whole(struct membership *membership)
 {
-    for (uint32_t i = 0; i < membership->worker_count; i++)
-        membership->workers[i].summary_whole = membership->workers[i].summary_snapshot;
-    for (uint32_t i = 0; i < membership->server_count; i++) {
-        struct member *server = &membership->servers[i];
-        server->verdicts_whole = server->earlier;
-        verdict_counts_add(&server->verdicts_whole, &server->verdicts);
+    struct member *member;
+    for (uint32_t i = 0; (member = membership_member(membership, i)) != NULL; i++) {
+        struct counts *counts = &member->counts;
+        counts->summary_whole = counts->summary_snapshot;
+        counts->verdicts_whole = counts->earlier;
+        verdict_counts_add(&counts->verdicts_whole, &counts->verdicts);
     }
 }
 
 void membership_forget_marks(struct membership *membership)
 {
-    for (uint32_t i = 0; i < membership->worker_count; i++)
-        membership->workers[i].summary_whole = (struct worker_summary){.batches = 0};
-    for (uint32_t i = 0; i < membership->server_count; i++)
-        membership->servers[i].verdicts_whole = (struct verdict_counts){0};
+    struct member *member;
+    for (uint32_t i = 0; (member = membership_member(membership, i)) != NULL; i++) {
+        member->counts.summary_whole = (struct worker_summary){.batches = 0};
+        member->counts.verdicts_whole = (struct verdict_counts){0};
+    }
 }
 
 void membership_go_back(struct membership *membership)
 {
-    for (uint32_t i = 0; i < membership->worker_count; i++) {
-        struct worker_summary *summary = &membership->workers[i].summary;
-        const struct worker_summary *whole = &membership->workers[i].summary_whole;
-        summary->batches = whole->batches;
-        membership->workers[i].reported = 0;
-        summary->examples = whole->examples;
-    }
-    for (uint32_t i = 0; i < membership->server_count; i++) {
-        membership->servers[i].earlier = membership->servers[i].verdicts_whole;
-        membership->servers[i].verdicts = (struct verdict_counts){0};
+    struct member *member;
+    for (uint32_t i = 0; (member = membership_member(membership, i)) != NULL; i++) {
+        struct counts *counts = &member->counts;
+        counts->reported = 0;
+        counts->summary.batches = counts->summary_whole.batches;
+        counts->summary.examples = counts->summary_whole.examples;
+        counts->earlier = counts->verdicts_whole;
+        counts->verdicts = (struct verdict_counts){0};
     }
 }
 
 void membership_begin_generation(struct membership *membership)
 {
-    for (uint32_t i = 0; i < membership->server_count; i++) {
-        struct member *server = &membership->servers[i];
-        server->ready = server->scored_lost = false;
-        server->scored = 0;
-    }
-    for (uint32_t i = 0; i < membership->worker_count; i++) {
-        struct member *worker = &membership->workers[i];
-        worker->done = worker->owes = worker->asks = false;
-        worker->first_assignment = worker->assignment = 0;
+    struct member *member;
+    for (uint32_t i = 0; (member = membership_member(membership, i)) != NULL; i++) {
+        struct dealt *dealt = &member->dealt;
+        member->ready = member->kept.scored_lost = false;
+        member->kept.scored = 0;
+        dealt->done = dealt->asks = member->pace.owes = false;
+        dealt->first_assignment = dealt->assignment = 0;
     }
 }
 
@@ -443,20 +436,23 @@ static void check_place(const struct membership *membership, const struct member
     RULE(member->ever == (member->ticket != 0),
          "members that have joined have a ticket, and no others");
     RULE(member->ticket <= membership->tickets, "no ticket was not given out");
-    RULE(IMPLIES(member->done || member->owes, member->present), "who works is here");
-    RULE(IMPLIES(member->dismissed, member->present), "who is to leave is here");
-    RULE(IMPLIES(member->claimant != 0, member->present), "only a place that is taken is claimed");
-    RULE(IMPLIES(member->claimant != 0, member->claimant_first_us <= member->claimant_last_us),
+    RULE(IMPLIES(member->dealt.done || member->pace.owes, member->present), "who works is here");
+    RULE(IMPLIES(member->absence.dismissed, member->present), "who is to leave is here");
+    RULE(IMPLIES(member->claim.process != 0, member->present),
+         "only a place that is taken is claimed");
+    RULE(IMPLIES(member->claim.process != 0, member->claim.first_us <= member->claim.last_us),
          "a claim has been made once before it was the last time");
-    RULE(IMPLIES(member->departure != DEPARTURE_NONE, member->ever), "who is gone was here");
-    RULE(IMPLIES(member->departure != DEPARTURE_NONE && member->departed == member->incarnation,
+    RULE(IMPLIES(member->absence.departure != DEPARTURE_NONE, member->ever),
+         "who is gone was here");
+    RULE(IMPLIES(member->absence.departure != DEPARTURE_NONE &&
+                     member->absence.departed == member->incarnation,
                  !member->present),
          "who is not to come back is not here");
 }
 
 static void check_server(const struct member *server)
 {
-    RULE(!server->missed && !server->done && !server->owes && !server->asks,
+    RULE(!server->missed && !server->dealt.done && !server->pace.owes && !server->dealt.asks,
          "a server has no share of the work");
     RULE(IMPLIES(server->lost || server->ready, server->present), "only who came is lost or ready");
     RULE(IMPLIES(server->ever, server->present), "a server keeps its place");
@@ -465,10 +461,10 @@ static void check_server(const struct member *server)
 static void check_worker(const struct member *worker)
 {
     RULE(!worker->lost && !worker->ready, "workers are neither lost nor ready");
-    RULE(worker->cut == 0, "workers cut nothing");
+    RULE(worker->kept.cut == 0, "workers cut nothing");
     RULE(IMPLIES(worker->missed, worker->ever && !worker->present),
          "who is missed was here and is not");
-    RULE(IMPLIES(worker->done, worker->first_assignment != 0),
+    RULE(IMPLIES(worker->dealt.done, worker->dealt.first_assignment != 0),
          "only a worker with a share is done");
 }
 

@@ -47,6 +47,62 @@ enum cut_mark {
     CUT_WRITTEN = 4, /* Its part. */
 };
 
+/* The process that claims a place; 0: none. */
+struct claim {
+    uint64_t process, first_us, last_us;
+    uint32_t signs;   /* Signs of life since it came. */
+    uint64_t sign_us; /* When the last of `signs` came. */
+};
+
+/* Who is gone, or goes. */
+struct absence {
+    uint64_t gone_us;    /* When it was lost, or missed. */
+    uint64_t leaving_us; /* Workers: when it first said LEAVE; 0: it has not. */
+    bool dismissed;      /* Workers: it was asked to leave. */
+    /* The former holder, and why it left. */
+    uint64_t departed;
+    enum departure departure;
+};
+
+/* What a server has kept. */
+struct kept {
+    unsigned cut; /* enum cut_mark, bits of what is known of the snapshot under way. */
+    struct checkpoint_part part;
+    uint64_t scored; /* See message_ready, of this generation. */
+    bool scored_lost;
+};
+
+/* A worker's share of the work: see assignment.h. */
+struct dealt {
+    bool done; /* It has finished training, as dealt. */
+    bool asks; /* Async: it has asked for work since it got its share. */
+    uint32_t position;
+    uint32_t first_assignment; /* The first that this ticket got in this generation; 0: none. */
+    uint32_t assignment;       /* The last that it is known to follow. */
+    enum wait waits;           /* Async: why it got no batch last. */
+    uint32_t waits_for;        /* One more than the worker that it waits for; 0: not known. */
+};
+
+/* A worker's progress: see stragglers.h. */
+struct pace {
+    bool owes, computing;
+    uint64_t step;         /* As of its last PING. */
+    uint64_t moved_us;     /* When it last made progress, or began to owe work. */
+    uint64_t slow_line_us; /* Microseconds: when the last line said so. */
+};
+
+/* For people. What goes back with updates (membership_go_back) is here also as of the snapshot
+ * under way, and of the newest whole checkpoint. */
+struct counts {
+    struct verdict_counts verdicts; /* Servers: of this generation, as of its last snapshot. */
+    struct verdict_counts earlier;  /* Of the begin of the generation. */
+    struct verdict_counts verdicts_whole;
+    uint64_t reported; /* One more than the step or batch of its latest report; 0: none. */
+    struct worker_summary summary, summary_snapshot, summary_whole;
+    /* The greatest of each sum that the process reported: those in the summary. */
+    struct message_times reported_times;
+};
+
 struct member {
     bool present;   /* The place is taken. */
     bool lost;      /* Servers: silent for too long. */
@@ -54,53 +110,22 @@ struct member {
     bool ever;      /* It was taken once. */
     bool ready;     /* Servers: has its chunks, of this generation. */
     bool has_job;   /* Servers: has the declaration. */
-    bool done;      /* Workers: has finished training, as dealt. */
     bool bye;       /* Knows that the job has ended. */
-    bool dismissed; /* Workers: it was asked to leave. */
     uint32_t leash; /* enum leash, as of its last sign of life. */
     uint64_t incarnation, ticket, proof, peer, heard_us;
-    uint64_t gone_us;       /* When it was lost, or missed. */
-    uint64_t leaving_us;    /* Workers: when it first said LEAVE; 0: it has not. */
     uint8_t key[KEY_BYTES]; /* Of its JOIN; zeros without keys. */
     char host[64];
     char arithmetic[64]; /* Of its kernels: "AVX-512". */
     uint8_t probe_digest[DIGEST_BYTES];
 
-    /* The process that claims the place; 0: none. */
-    uint64_t claimant, claimant_first_us, claimant_last_us;
-    uint32_t signs;   /* Signs of life since the claimant came. */
-    uint64_t sign_us; /* When the last of `signs` came. */
-    /* The former holder, and why it left. */
-    uint64_t departed;
-    enum departure departure;
-
-    uint64_t scored; /* Servers: see message_ready, of this generation. */
-    bool scored_lost;
-    unsigned cut; /* Servers: enum cut_mark, bits of what is known of the snapshot under way. */
-    struct checkpoint_part part;
-    struct verdict_counts verdicts; /* Of this generation, as of its last snapshot. */
-    struct verdict_counts earlier;  /* Of the begin of the generation. */
-
-    /* Workers: the share of the work, and its progress; see assignment.h and stragglers.h. */
-    uint32_t position;
-    uint32_t first_assignment; /* The first that this ticket got in this generation; 0: none. */
-    uint32_t assignment;       /* The last that it is known to follow. */
-    bool owes, computing;
-    enum wait waits;       /* Async: why it got no batch last. */
-    uint32_t waits_for;    /* One more than the worker that it waits for; 0: not known. */
-    bool asks;             /* Async: it has asked for work since it got its share. */
-    uint64_t step;         /* As of its last PING. */
-    uint64_t moved_us;     /* When it last made progress, or began to owe work. */
-    uint64_t slow_line_us; /* Microseconds: when the last line said so. */
-    uint64_t reported;     /* One more than the step or batch of its latest report; 0: none. */
-    struct worker_summary summary;
-    /* The greatest of each sum that the process reported: those in the summary. */
-    struct message_times reported_times;
-
-    /* The counts that go back with updates, see membership_go_back: as of the snapshot under
-     * way, and of the newest whole checkpoint. */
-    struct worker_summary summary_snapshot, summary_whole;
-    struct verdict_counts verdicts_whole;
+    /* Of one machine each (ps/coordinator): members, members, gathering and snapshot, training,
+     * training, reporter. */
+    struct claim claim;
+    struct absence absence;
+    struct kept kept;
+    struct dealt dealt;
+    struct pace pace;
+    struct counts counts;
 };
 
 struct membership {

@@ -128,8 +128,9 @@ SPOIL(server_ready, coordinator, trains(c, message),
 SPOIL(worker_ticket, coordinator, trains(c, message),
       c->run.work.membership.workers[1].ticket = c->run.work.membership.tickets + 1)
 SPOIL(worker_position, coordinator, trains(c, message),
-      c->run.work.membership.workers[1].position = 0)
-SPOIL(worker_done, coordinator, trains(c, message), c->run.work.membership.workers[1].done = true)
+      c->run.work.membership.workers[1].dealt.position = 0)
+SPOIL(worker_done, coordinator, trains(c, message),
+      c->run.work.membership.workers[1].dealt.done = true)
 SPOIL(snapshot_collected, coordinator,
       trains(c, message) && c->snapshot.under_way && !c->snapshot.collected,
       c->snapshot.collected = true)
@@ -142,7 +143,7 @@ SPOIL(leases_next, coordinator, trains(c, message) && leases_of(c)->next < lease
       leases_of(c)->next++)
 SPOIL(leases_are_held, coordinator, trains(c, message) && both_hold(c),
       leases_of(c)->held[0][0] = leases_of(c)->held[1][0])
-SPOIL(ssp_finished, coordinator, trains(c, message) && c->run.work.membership.workers[0].asks,
+SPOIL(ssp_finished, coordinator, trains(c, message) && c->run.work.membership.workers[0].dealt.asks,
       *finished_of(c) += 100)
 
 static struct part *part_of(struct checkpointer *checkpointer)

@@ -654,14 +654,14 @@ static bool ask_from_zero(struct work *work, uint32_t worker, uint64_t *batch)
     uint32_t count = work->membership.worker_count;
     ck_assert_uint_le(count, sizeof asks);
     for (uint32_t i = 0; i < count; i++) {
-        asks[i] = work->membership.workers[i].asks;
-        work->membership.workers[i].asks = false;
+        asks[i] = work->membership.workers[i].dealt.asks;
+        work->membership.workers[i].dealt.asks = false;
     }
     nobody_is_given = true;
     work_ssp.ask(work, worker, batch);
     nobody_is_given = false;
     for (uint32_t i = 0; i < count; i++)
-        work->membership.workers[i].asks = asks[i];
+        work->membership.workers[i].dealt.asks = asks[i];
     times++;
     return work_ssp.ask(work, worker, batch);
 }

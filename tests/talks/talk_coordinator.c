@@ -429,7 +429,7 @@ static bool figure(const char *name, char *text, size_t size)
     if (sscanf(name, "worker.%u.%n", &worker, &at) == 1) {
         const struct membership *members = coordinator_members(coordinator);
         double value = worker < members->worker_count
-                           ? figure_of_worker(&members->workers[worker].summary, name + at)
+                           ? figure_of_worker(&members->workers[worker].counts.summary, name + at)
                            : NAN;
         snprintf(text, size, "%.6g", value);
         return !isnan(value);

@@ -29,7 +29,7 @@ static void join(struct fixture *f, uint32_t worker)
 {
     struct member *member = member_of(f, worker);
     member->present = true;
-    member->asks = false;
+    member->dealt.asks = false;
     member->ticket = ++f->tickets;
 }
 
@@ -61,7 +61,7 @@ static unsigned ask(struct fixture *f, uint32_t worker)
 {
     uint64_t batch;
     unsigned count = 0;
-    member_of(f, worker)->asks = true;
+    member_of(f, worker)->dealt.asks = true;
     for (; f->work.rules->ask(&f->work, worker, &batch); count++)
         f->given[batch]++;
     return count;
@@ -79,7 +79,7 @@ static bool finish(struct fixture *f, uint32_t worker)
 {
     uint64_t batches[WORK_HELD_MAX];
     ck_assert_uint_gt(f->work.rules->held(&f->work, worker, batches), 0);
-    member_of(f, worker)->asks = true;
+    member_of(f, worker)->dealt.asks = true;
     return f->work.rules->finished(&f->work, worker, batches[0]);
 }
 
@@ -248,7 +248,7 @@ TEST(going_back_begins_all_clocks_anew, 1, 2)
     run(f, 0, 1);
     f->work.rules->go_back(&f->work, 7);
     for (uint32_t i = 0; i < 2; i++)
-        member_of(f, i)->asks = false; /* As whoever raises the generation does. */
+        member_of(f, i)->dealt.asks = false; /* As whoever raises the generation does. */
     ck_assert(!waits(f, 0));
     ck_assert_uint_eq(ask(f, 1), 2);
     ck_assert_uint_eq(run(f, 0, STEPS), 2); /* Both are at 0. */

@@ -12,7 +12,7 @@
 TEST_PLAIN(the_sets_of_a_start_have_no_place_among_the_values)
 {
     struct assignment assignment = {.number = 2, .members = 3};
-    struct member worker = {.peer = 7, .position = 1};
+    struct member worker = {.peer = 7, .dealt.position = 1};
     struct envelope envelope = {.generation = 4};
     const struct message_start from = {.step = 5, .stop_step = 9};
     struct outbox outbox = {0};

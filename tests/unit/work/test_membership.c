@@ -298,14 +298,14 @@ TEST(what_a_place_did_is_kept_when_it_changes_hands)
 {
     admit_at(m, join_of(ROLE_PS, 1, 1), 0);
     admit_at(m, join_of(ROLE_WORKER, 1, 1), 0);
-    m->servers[1].verdicts.applied = 5;
+    m->servers[1].counts.verdicts.applied = 5;
     m->servers[1].ready = m->servers[1].has_job = true;
-    m->workers[1].summary.batches = 7;
+    m->workers[1].counts.summary.batches = 7;
     ck_assert(admit_at(m, join_of(ROLE_PS, 1, 2), SUSPECT_US) == ADMISSION_REPLACE);
     ck_assert(admit_at(m, join_of(ROLE_WORKER, 1, 2), SUSPECT_US) == ADMISSION_REPLACE);
-    ck_assert_uint_eq(m->servers[1].verdicts.applied, 5);
+    ck_assert_uint_eq(m->servers[1].counts.verdicts.applied, 5);
     ck_assert(!m->servers[1].ready && !m->servers[1].has_job);
-    ck_assert_uint_eq(m->workers[1].summary.batches, 7);
+    ck_assert_uint_eq(m->workers[1].counts.summary.batches, 7);
 }
 
 /* Of two servers one is lost, and both go back: what is counted of an update is counted once. */
@@ -315,25 +315,26 @@ TEST(what_was_counted_after_the_checkpoint_is_taken_back)
     admit_at(m, join_of(ROLE_PS, 1, 1), 0);
     admit_at(m, join_of(ROLE_WORKER, 1, 1), 0);
     for (uint64_t round = 1; round < 4; round++) {
-        m->workers[1].summary.batches += 7;
-        m->workers[1].summary.examples += 70;
-        m->workers[1].summary.compute_seconds += 1;
+        m->workers[1].counts.summary.batches += 7;
+        m->workers[1].counts.summary.examples += 70;
+        m->workers[1].counts.summary.compute_seconds += 1;
         membership_mark_snapshot(m);
-        m->workers[1].summary.batches++; /* While it is written. */
-        m->servers[0].verdicts.applied = m->servers[1].verdicts.applied = 5;
+        m->workers[1].counts.summary.batches++; /* While it is written. */
+        m->servers[0].counts.verdicts.applied = m->servers[1].counts.verdicts.applied = 5;
         membership_mark_whole(m);
-        m->servers[0].verdicts.applied = 6; /* Of a cut that is given up. */
-        m->workers[1].summary.batches++;
+        m->servers[0].counts.verdicts.applied = 6; /* Of a cut that is given up. */
+        m->workers[1].counts.summary.batches++;
         membership_mark_snapshot(m);
         admit_at(m, join_of(ROLE_PS, 1, 1 + round), SUSPECT_US);
         membership_go_back(m);
         for (uint32_t i = 0; i < 2; i++) {
-            ck_assert_uint_eq(m->servers[i].earlier.applied, 5 * round);
-            ck_assert_uint_eq(m->servers[i].verdicts.applied, 0);
+            ck_assert_uint_eq(m->servers[i].counts.earlier.applied, 5 * round);
+            ck_assert_uint_eq(m->servers[i].counts.verdicts.applied, 0);
         }
-        ck_assert_uint_eq(m->workers[1].summary.batches, 7 * round);
-        ck_assert_uint_eq(m->workers[1].summary.examples, 70 * round);
-        ck_assert(m->workers[1].summary.compute_seconds == (double)round); /* They have passed. */
+        ck_assert_uint_eq(m->workers[1].counts.summary.batches, 7 * round);
+        ck_assert_uint_eq(m->workers[1].counts.summary.examples, 70 * round);
+        ck_assert(m->workers[1].counts.summary.compute_seconds ==
+                  (double)round); /* They have passed. */
     }
 }
 
@@ -341,12 +342,13 @@ TEST(without_a_checkpoint_nothing_remains_counted)
 {
     admit_at(m, join_of(ROLE_PS, 1, 1), 0);
     admit_at(m, join_of(ROLE_WORKER, 1, 1), 0);
-    m->servers[1].verdicts.applied = 5;
-    m->workers[1].summary.batches = 7;
+    m->servers[1].counts.verdicts.applied = 5;
+    m->workers[1].counts.summary.batches = 7;
     membership_mark_snapshot(m);
     membership_go_back(m);
-    ck_assert_uint_eq(m->servers[1].earlier.applied + m->servers[1].verdicts.applied, 0);
-    ck_assert_uint_eq(m->workers[1].summary.batches, 0);
+    ck_assert_uint_eq(m->servers[1].counts.earlier.applied + m->servers[1].counts.verdicts.applied,
+                      0);
+    ck_assert_uint_eq(m->workers[1].counts.summary.batches, 0);
 }
 
 int main(void)
