@@ -63,16 +63,12 @@ static void refuse_version(const struct run *run, const struct packet *packet)
 /* Why two jobs have the same port: ports follow from the numbers of Slurm's jobs (deploy/place). */
 static void explain_port(const char *one, const char *other, char *text, size_t size)
 {
-    uint64_t numbers[2];
+    uint64_t a, b;
     text[0] = '\0';
-    if (sscanf(one, "Slurm job %" SCNu64, &numbers[0]) == 1 &&
-        sscanf(other, "Slurm job %" SCNu64, &numbers[1]) == 1) {
-        uint64_t apart =
-            numbers[0] > numbers[1] ? numbers[0] - numbers[1] : numbers[1] - numbers[0];
-        if (apart % JOB_PORTS == 0)
-            snprintf(text, size,
-                     " (their ports are the same, for their numbers are %" PRIu64 " apart)", apart);
-    }
+    if (sscanf(one, "Slurm job %" SCNu64, &a) == 1 &&
+        sscanf(other, "Slurm job %" SCNu64, &b) == 1 && (a > b ? a - b : b - a) % JOB_PORTS == 0)
+        snprintf(text, size, " (their ports are the same, for their numbers are %" PRIu64 " apart)",
+                 a > b ? a - b : b - a);
 }
 
 static void refuse_other_job(struct members *m, const struct run *run, const struct packet *packet)

@@ -106,7 +106,6 @@ void reporter_start(struct reporter *r, const struct run *run)
  * undone, or lose what stands, begin anew and say from where. */
 static void count_anew(struct reporter *r, struct run *run)
 {
-    membership_forget_marks(run->members);
     r->spread_whole = (struct run_spread){0};
     r->whole_step = r->summary.counted_from = run->first_step;
     r->counted_seconds = run_phases_trained(&r->summary.phases, run_wall(run));
@@ -119,10 +118,11 @@ static void count_anew(struct reporter *r, struct run *run)
 void reporter_go_back(struct reporter *r, struct run *run, uint64_t again)
 {
     struct run_summary *summary = &r->summary;
-    if (run->first_step != r->whole_step)
+    bool known = run->first_step == r->whole_step;
+    if (!known)
         count_anew(r, run);
     staleness_totals_go_back(&r->staleness, run->first_step);
-    membership_go_back(run->members);
+    membership_go_back(run->members, known);
     summary->spread = r->spread_whole;
     r->windows_from = (double)NAN;
     if (summary->window.end > run->first_step)

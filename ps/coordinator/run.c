@@ -20,19 +20,9 @@ bool run_records(const struct run *run)
            !run->options.allow_mixed;
 }
 
-bool run_goes_on(const struct run *run)
-{
-    return run->envelope.run_id != run->options.run_id;
-}
-
 struct quorum *run_quorum(const struct run *run)
 {
     return run->work.rules != NULL ? run->work.rules->quorum(&run->work) : NULL;
-}
-
-uint64_t run_wall(const struct run *run)
-{
-    return run->now_us + run->unwatched_us;
 }
 
 bool run_is_of_another(const struct run *run, const struct message *message)

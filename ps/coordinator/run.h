@@ -116,6 +116,11 @@ struct effect effect_failed(int exit_code, const char *format, ...)
 
 /* Seconds since then, of this core's own time. */
 #define run_since(run, us) seconds_since(us, (run)->now_us)
+/* Elapsed time, for durations in lines and figures: also while this core was not driven, which
+ * no deadline counts, because its thread was applying a gradient or was stopped. */
+#define run_wall(run) ((run)->now_us + (run)->unwatched_us)
+/* Whether server 0 was killed in this run before, which then kept its id. */
+#define run_goes_on(run) ((run)->envelope.run_id != (run)->options.run_id)
 
 /* Messages of the call under way: see common/wire/envelope.h. */
 #define run_send(run, peer, kind) envelope_to_peer(&(run)->envelope, peer, kind, (run)->outbox)
@@ -129,13 +134,8 @@ struct effect effect_failed(int exit_code, const char *format, ...)
 
 /* Whether computations have numbers, and chunks log them. */
 bool run_records(const struct run *run);
-/* Whether server 0 was killed in this run before, which then kept its id. */
-bool run_goes_on(const struct run *run);
 /* NULL in a mode whose steps are made of all leaves. */
 struct quorum *run_quorum(const struct run *run);
-/* Elapsed time, for durations in lines and figures: also while this core was not driven, which
- * no deadline counts, because its thread was applying a gradient or was stopped. */
-uint64_t run_wall(const struct run *run);
 /* Whether the sender belongs to another run than the one served here; and so it has its answer. */
 bool run_is_of_another(const struct run *run, const struct message *message);
 bool run_refuse_other(const struct run *run, const struct packet *packet);

@@ -40,12 +40,11 @@ void membership_free(struct membership *membership)
 /* The places of one role. */
 static struct member *places(const struct membership *membership, enum role role, uint32_t *count)
 {
-    *count = 0;
-    if (role == ROLE_PS)
-        *count = membership->server_count;
-    else if (role == ROLE_WORKER)
-        *count = membership->worker_count;
-    return role == ROLE_PS ? membership->servers : membership->workers;
+    bool servers = role == ROLE_PS;
+    *count = servers               ? membership->server_count
+             : role == ROLE_WORKER ? membership->worker_count
+                                   : 0;
+    return servers ? membership->servers : membership->workers;
 }
 
 struct member *membership_place(const struct membership *membership, const struct message *message)
@@ -116,37 +115,27 @@ static const struct member *other_arithmetic(const struct member *members, uint3
     return NULL;
 }
 
-/* The most places of this role: workers may be more than were declared. */
-static uint32_t places_max(const struct membership *membership, enum role role)
-{
-    if (role == ROLE_WORKER)
-        return JOB_WORKERS_MAX;
-    return role == ROLE_PS ? membership->server_count : 0;
-}
-
 /* Another process has the place. One claimant at a time is tried; others wait for their turn. */
 static enum admission judge_claimant(struct member *holder, const struct message *join,
                                      uint64_t now_us, char *text)
 {
     const char *role = role_name(join->role);
+    struct claim *claim = &holder->claim;
     if (now_us - holder->heard_us >= SUSPECT_US && holder->peer != PEER_LOCAL)
         return ADMISSION_REPLACE;
     snprintf(text, MESSAGE_TEXT_MAX,
              "%s/%u is held by another process (on %s); waiting to see whether it is alive", role,
              join->index, holder->host);
-    if (holder->claim.process != join->incarnation) {
-        if (holder->claim.process != 0 && now_us - holder->claim.last_us < CLAIMANT_GONE_US)
+    if (claim->process != join->incarnation) {
+        if (claim->process != 0 && now_us - claim->last_us < CLAIMANT_GONE_US)
             return ADMISSION_WAIT;
-        holder->claim.process = join->incarnation;
-        holder->claim.first_us = now_us;
-        holder->claim.signs = 0;
+        *claim = (struct claim){.process = join->incarnation, .first_us = now_us};
     }
-    holder->claim.last_us = now_us;
-    bool answered = holder->claim.signs >= SIGNS_OF_LIFE &&
-                    holder->claim.sign_us > holder->claim.first_us + ANSWERED_US;
+    claim->last_us = now_us;
+    bool answered = claim->signs >= SIGNS_OF_LIFE && claim->sign_us > claim->first_us + ANSWERED_US;
     if (!answered && holder->peer != PEER_LOCAL)
         return ADMISSION_WAIT;
-    holder->claim.process = 0;
+    claim->process = 0;
     snprintf(text, MESSAGE_TEXT_MAX, "%s/%u is taken by another process (on %s), which is alive",
              role, join->index, holder->host);
     return ADMISSION_REFUSE;
@@ -158,8 +147,10 @@ enum admission membership_judge(struct membership *membership, const struct pack
 {
     const struct message *message = &join->message;
     const char *role = role_name(message->role);
-    uint32_t count, most = places_max(membership, message->role);
+    uint32_t count;
     const struct member *members = places(membership, message->role, &count);
+    /* Workers may be more than were declared. */
+    uint32_t most = message->role == ROLE_WORKER ? JOB_WORKERS_MAX : count;
     struct member *place = membership_place(membership, message);
     assert(count == 0 || members != NULL);
     *refusal = REFUSAL_MEMBER;
@@ -272,20 +263,15 @@ void membership_mark_whole(struct membership *membership)
     }
 }
 
-void membership_forget_marks(struct membership *membership)
-{
-    struct member *member;
-    for (uint32_t i = 0; (member = membership_member(membership, i)) != NULL; i++) {
-        member->counts.summary_whole = (struct worker_summary){.batches = 0};
-        member->counts.verdicts_whole = (struct verdict_counts){0};
-    }
-}
-
-void membership_go_back(struct membership *membership)
+void membership_go_back(struct membership *membership, bool known)
 {
     struct member *member;
     for (uint32_t i = 0; (member = membership_member(membership, i)) != NULL; i++) {
         struct counts *counts = &member->counts;
+        if (!known) {
+            counts->summary_whole = (struct worker_summary){.batches = 0};
+            counts->verdicts_whole = (struct verdict_counts){0};
+        }
         counts->reported = 0;
         counts->summary.batches = counts->summary_whole.batches;
         counts->summary.examples = counts->summary_whole.examples;
@@ -401,95 +387,75 @@ void membership_list_missing(const struct membership *membership, bool start, ch
         wording_append(text, size, ", ...");
 }
 
-static struct member *find_silent(struct member *members, uint32_t count, double seconds,
-                                  uint64_t now_us, uint32_t *index)
+struct member *membership_silent(const struct membership *membership, double seconds,
+                                 uint64_t now_us, enum role *role, uint32_t *index)
 {
-    for (*index = 0; *index < count; (*index)++) {
-        struct member *member = &members[*index];
-        double silent = (double)(now_us - member->heard_us) * 1e-6;
+    uint32_t servers = membership->server_count, workers = membership->worker_count;
+    for (uint32_t i = 0; i < workers + servers; i++) { /* Workers first. */
+        *role = i < workers ? ROLE_WORKER : ROLE_PS;
+        *index = i < workers ? i : i - workers;
+        struct member *member =
+            i < workers ? &membership->workers[i] : &membership->servers[*index];
         if (member->present && !member->bye && !member->lost && member->peer != PEER_LOCAL &&
-            silent > seconds)
+            (double)(now_us - member->heard_us) * 1e-6 > seconds)
             return member;
     }
     return NULL;
 }
 
-struct member *membership_silent(const struct membership *membership, double seconds,
-                                 uint64_t now_us, enum role *role, uint32_t *index)
-{
-    *role = ROLE_WORKER;
-    struct member *member =
-        find_silent(membership->workers, membership->worker_count, seconds, now_us, index);
-    if (member != NULL)
-        return member;
-    *role = ROLE_PS;
-    return find_silent(membership->servers, membership->server_count, seconds, now_us, index);
-}
-
 /* --- what is always true ------------------------------------------------------------------- */
 
-#define RULE(condition, rule) INVARIANT("membership", condition, rule)
+#define RULE(number, condition, rule) INVARIANT("membership", condition, rule " (M" #number ")")
 
 static void check_place(const struct membership *membership, const struct member *member)
 {
-    RULE(IMPLIES(member->present, member->ever), "who is here has come once");
-    RULE(member->ever == (member->ticket != 0),
+    const struct absence *absence = &member->absence;
+    const struct claim *claim = &member->claim;
+    RULE(1, IMPLIES(member->present, member->ever), "who is here has come once");
+    RULE(2, member->ever == (member->ticket != 0),
          "members that have joined have a ticket, and no others");
-    RULE(member->ticket <= membership->tickets, "no ticket was not given out");
-    RULE(IMPLIES(member->dealt.done || member->pace.owes, member->present), "who works is here");
-    RULE(IMPLIES(member->absence.dismissed, member->present), "who is to leave is here");
-    RULE(IMPLIES(member->claim.process != 0, member->present),
-         "only a place that is taken is claimed");
-    RULE(IMPLIES(member->claim.process != 0, member->claim.first_us <= member->claim.last_us),
+    RULE(3, member->ticket <= membership->tickets, "no ticket was not given out");
+    RULE(4, IMPLIES(member->dealt.done || member->pace.owes, member->present), "who works is here");
+    RULE(5, IMPLIES(absence->dismissed, member->present), "who is to leave is here");
+    RULE(6, IMPLIES(claim->process != 0, member->present), "only a place that is taken is claimed");
+    RULE(7, IMPLIES(claim->process != 0, claim->first_us <= claim->last_us),
          "a claim has been made once before it was the last time");
-    RULE(IMPLIES(member->absence.departure != DEPARTURE_NONE, member->ever),
-         "who is gone was here");
-    RULE(IMPLIES(member->absence.departure != DEPARTURE_NONE &&
-                     member->absence.departed == member->incarnation,
+    RULE(8, IMPLIES(absence->departure != DEPARTURE_NONE, member->ever), "who is gone was here");
+    RULE(9,
+         IMPLIES(absence->departure != DEPARTURE_NONE && absence->departed == member->incarnation,
                  !member->present),
          "who is not to come back is not here");
 }
 
-static void check_server(const struct member *server)
+static void check_role(const struct member *member, bool server)
 {
-    RULE(!server->missed && !server->dealt.done && !server->pace.owes && !server->dealt.asks,
+    RULE(10,
+         !server ||
+             (!member->missed && !member->dealt.done && !member->pace.owes && !member->dealt.asks),
          "a server has no share of the work");
-    RULE(IMPLIES(server->lost || server->ready, server->present), "only who came is lost or ready");
-    RULE(IMPLIES(server->ever, server->present), "a server keeps its place");
-}
-
-static void check_worker(const struct member *worker)
-{
-    RULE(!worker->lost && !worker->ready, "workers are neither lost nor ready");
-    RULE(worker->kept.cut == 0, "workers cut nothing");
-    RULE(IMPLIES(worker->missed, worker->ever && !worker->present),
+    RULE(11, IMPLIES(member->lost || member->ready, server && member->present),
+         "only a server who came is lost or ready");
+    RULE(12, IMPLIES(server && member->ever, member->present), "a server keeps its place");
+    RULE(13, server || member->kept.cut == 0, "workers cut nothing");
+    RULE(14, IMPLIES(member->missed, member->ever && !member->present),
          "who is missed was here and is not");
-    RULE(IMPLIES(worker->dealt.done, worker->dealt.first_assignment != 0),
+    RULE(15, IMPLIES(member->dealt.done, member->dealt.first_assignment != 0),
          "only a worker with a share is done");
-}
-
-static void check_tickets(const struct member *members, uint32_t count)
-{
-    for (uint32_t i = 0; i < count; i++)
-        for (uint32_t j = 0; j < i; j++)
-            RULE(members[i].ticket == 0 || members[i].ticket != members[j].ticket,
-                 "no two have one ticket");
 }
 
 void membership_check(const struct membership *membership)
 {
-    RULE((membership->servers == NULL) == (membership->server_count == 0), "a job has servers");
-    RULE(membership->declared_count <= membership->worker_count &&
+    const struct member *member, *other;
+    RULE(16, (membership->servers == NULL) == (membership->server_count == 0), "a job has servers");
+    RULE(17,
+         membership->declared_count <= membership->worker_count &&
              membership->worker_count <= JOB_WORKERS_MAX,
          "there is a place for every worker that was declared");
-    for (uint32_t i = 0; i < membership->server_count; i++) {
-        check_place(membership, &membership->servers[i]);
-        check_server(&membership->servers[i]);
+    for (uint32_t i = 0; (member = membership_member(membership, i)) != NULL; i++) {
+        check_place(membership, member);
+        check_role(member, i < membership->server_count);
+        for (uint32_t j = 0; j < i && (other = membership_member(membership, j)) != NULL; j++)
+            RULE(18, member->ticket == 0 || member->ticket != other->ticket,
+                 "no two have one ticket");
     }
-    for (uint32_t i = 0; i < membership->worker_count; i++) {
-        check_place(membership, &membership->workers[i]);
-        check_worker(&membership->workers[i]);
-    }
-    check_tickets(membership->servers, membership->server_count);
-    check_tickets(membership->workers, membership->worker_count);
 }

@@ -189,13 +189,11 @@ void membership_free_place(struct member *member, enum departure departure);
 
 /* Counts of updates, by worker and server, are taken back with the updates. When training comes
  * to the step of a snapshot the counts so far are the snapshot's. When its checkpoint is whole,
- * going back to it restores them. Before the first one they are 0. Seconds stay: they have
- * passed. */
+ * going back to it restores them. Before the first one they are 0, and of an older checkpoint
+ * (not `known`) as well. Seconds stay: they have passed. */
 void membership_mark_snapshot(struct membership *membership);
 void membership_mark_whole(struct membership *membership);
-void membership_go_back(struct membership *membership);
-/* All go back to an older checkpoint, whose counts are not known: they are 0. */
-void membership_forget_marks(struct membership *membership);
+void membership_go_back(struct membership *membership, bool known);
 
 /* All go back: no server is ready, and no worker has a share. */
 void membership_begin_generation(struct membership *membership);

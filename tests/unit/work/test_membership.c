@@ -326,7 +326,7 @@ TEST(what_was_counted_after_the_checkpoint_is_taken_back)
         m->workers[1].counts.summary.batches++;
         membership_mark_snapshot(m);
         admit_at(m, join_of(ROLE_PS, 1, 1 + round), SUSPECT_US);
-        membership_go_back(m);
+        membership_go_back(m, true);
         for (uint32_t i = 0; i < 2; i++) {
             ck_assert_uint_eq(m->servers[i].counts.earlier.applied, 5 * round);
             ck_assert_uint_eq(m->servers[i].counts.verdicts.applied, 0);
@@ -345,7 +345,7 @@ TEST(without_a_checkpoint_nothing_remains_counted)
     m->servers[1].counts.verdicts.applied = 5;
     m->workers[1].counts.summary.batches = 7;
     membership_mark_snapshot(m);
-    membership_go_back(m);
+    membership_go_back(m, true);
     ck_assert_uint_eq(m->servers[1].counts.earlier.applied + m->servers[1].counts.verdicts.applied,
                       0);
     ck_assert_uint_eq(m->workers[1].counts.summary.batches, 0);
