@@ -494,6 +494,27 @@ TEST_SCORED(a_generation_forgets_what_was_kept, MODE_ASYNC)
     ck_assert(isnan(scored_value(f, 0, 3)));
 }
 
+TEST_SCORED(an_owner_has_the_same_values_without_listeners, MODE_ASYNC)
+{
+    const uint32_t listeners = f->owner->listener_count;
+    float values[2];
+    ck_assert_uint_eq(listeners, 2);
+    for (unsigned deaf = 0; deaf < 2; deaf++) {
+        f->owner->listener_count = deaf ? 0 : listeners;
+        f->generation = deaf;
+        load(f);
+        for (uint64_t batch = 0; batch < 3; batch++)
+            for (uint32_t chunk = 0; chunk < 4; chunk++)
+                send_batch(f, chunk, batch);
+        ck_assert_uint_eq(told(f).batches, deaf ? 0 : 3);
+        ck_assert_int_eq(isnan(scored_value(f, 0, 3)) != 0, deaf);
+        handle(f, pull_of(f, 1, 0, 3));
+        answer(f, &values[deaf]);
+    }
+    ck_assert_float_eq(values[0], values[1]);
+    f->owner->listener_count = listeners;
+}
+
 static void open_kept(struct fixture *f, enum mode mode)
 {
     struct job job = small_job(mode, 2, 1);
