@@ -84,13 +84,15 @@ enum status job_read_max_staleness(const char *text, struct job *job)
 void job_forget_unused(struct job *job)
 {
     const struct mode_facts *facts = job_mode(job);
-    job->use_locking = !facts->steps && job->use_locking;
     if (!facts->accumulates)
         job->accumulate = 0;
     if (!facts->sets)
         job->backup_workers = 0;
+    if (facts->bounds == NULL)
+        job->staleness_bound = 0;
     if (!facts->steps)
         return;
+    job->use_locking = false;
     job->staleness_rate = STALENESS_RATE_NONE;
     job->delay_compensation = 0;
     job->compensation_adapts = false;
@@ -251,34 +253,34 @@ enum status job_check_variables(const struct variable *variables, uint32_t count
     return check_unique(variables, count, error);
 }
 
-/* Where all gradients of an update are of one version there is no staleness to treat. */
-static enum status check_may_be_stale(const struct job *job, struct error *error)
+/* Nothing is set that the mode has no use for. */
+static enum status check_used(const struct job *job, struct error *error)
 {
-    const char *what = job->staleness_rate != STALENESS_RATE_NONE ? "a staleness rate"
-                       : job->delay_compensation > 0              ? "delay compensation"
-                       : job->max_staleness > 0                   ? "a most of staleness"
-                                                                  : NULL;
+    struct job used = *job;
+    struct error difference;
+    char mode[MODE_TEXT_MAX + 5];
+    snprintf(mode, sizeof mode, "%s mode", job_mode(job)->name);
+    job_forget_unused(&used);
+    return job_compare(job, "the job", &used, mode, JOB_SCOPE_ALL, &difference) == STATUS_OK
+               ? STATUS_OK
+               : error_set(error, STATUS_INVALID, "%s", difference.text);
+}
+
+static enum status check_staleness(const struct job *job, struct error *error)
+{
     if (job->staleness_loses && job->max_staleness == 0)
         return error_set(error, STATUS_INVALID,
                          "no gradient is lost for its staleness without a most of it");
     if (job->compensation_adapts && !(job->delay_compensation > 0))
         return error_set(error, STATUS_INVALID, "adaptive compensation needs a strength above 0");
-    if (!job_mode(job)->steps || what == NULL)
-        return STATUS_OK;
-    return error_set(error, STATUS_INVALID,
-                     "%s is for async and ssp; in %s mode no gradient is stale", what,
-                     job_mode(job)->name);
+    return STATUS_OK;
 }
 
 /* A step has to wait for at least one worker. */
-static enum status check_has_backup(const struct job *job, struct error *error)
+static enum status check_backup(const struct job *job, struct error *error)
 {
-    bool has_backup = job_mode(job)->sets;
-    if (!has_backup && job->backup_workers == 0)
+    if (!job_mode(job)->sets)
         return STATUS_OK;
-    if (!has_backup)
-        return error_set(error, STATUS_INVALID, "backup workers are for sync; %s mode has none",
-                         job_mode(job)->name);
     if (job->backup_workers == 0)
         return error_set(error, STATUS_INVALID, "%s mode needs a backup worker at least",
                          job_mode(job)->name);
@@ -297,24 +299,14 @@ static enum status check_work(const struct job *job, struct error *error)
     if (job->loss_unit != 0 && frexp(job->loss_unit, &exponent) != 0.5)
         return error_set(error, STATUS_INVALID, "unit of loss must be a power of two, not %g",
                          job->loss_unit);
-    if (job->use_locking && job_mode(job)->steps)
-        return error_set(error, STATUS_INVALID, "locking is for async mode; %s mode needs none",
-                         job_mode(job)->name);
-    if (job_accumulates(job) && !job_mode(job)->accumulates)
-        return error_set(error, STATUS_INVALID,
-                         "gradients are accumulated in async mode; in %s mode each counts at once",
-                         job_mode(job)->name);
-    if (!job_mode(job)->bounds && job->staleness_bound != 0)
-        return error_set(error, STATUS_INVALID, "a staleness bound is for ssp; %s mode has none",
-                         job_mode(job)->name);
     if (job_leaves_max(job) > TREE_LEAVES_MAX)
         return error_set(error, STATUS_INVALID,
                          "a batch of %u in micro-batches of %u has %u leaves, the most is %d: use "
                          "larger micro-batches",
                          job->batch, job->micro_batch, job_leaves_max(job), TREE_LEAVES_MAX);
-    enum status status = check_may_be_stale(job, error);
+    enum status status = check_staleness(job, error);
     if (status == STATUS_OK)
-        status = check_has_backup(job, error);
+        status = check_backup(job, error);
     if (status == STATUS_OK)
         status = optimizer_settings_check(&job->optimizer, error);
     return status != STATUS_OK ? status : schedule_check(&job->schedule, error);
@@ -356,9 +348,10 @@ enum status job_check(const struct job *job, struct error *error)
     enum status status;
     if ((status = job_fields_check(job, "", error)) != STATUS_OK ||
         (status = check_work(job, error)) != STATUS_OK ||
-        (status = job_check_variables(job->variables, job->variable_count, error)) != STATUS_OK)
+        (status = job_check_variables(job->variables, job->variable_count, error)) != STATUS_OK ||
+        (status = check_servers(job, error)) != STATUS_OK)
         return status;
-    return check_servers(job, error);
+    return check_used(job, error); /* The last: it looks at all fields. */
 }
 
 bool job_asks_program(const struct job *job)

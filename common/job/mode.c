@@ -40,6 +40,13 @@ const char *mode_word(unsigned index)
     return NULL;
 }
 
+bool mode_is(const struct mode_facts *facts, const char *kind)
+{
+    return strcmp(kind, facts->name) == 0 || (strcmp(kind, "leases") == 0 && !facts->steps) ||
+           (strcmp(kind, "accumulates") == 0 && facts->accumulates) ||
+           (strcmp(kind, "replicates") == 0 && facts->replicates);
+}
+
 struct mode_text mode_text(struct mode_setting setting)
 {
     struct mode_text text;

@@ -69,6 +69,10 @@ struct mode_text {
     char text[MODE_TEXT_MAX];
 };
 
+/* Whether the mode is called so, or is of this kind: one that "leases", "accumulates" or
+ * "replicates". */
+bool mode_is(const struct mode_facts *facts, const char *kind);
+
 struct mode_text mode_text(struct mode_setting setting);
 
 /* In upper or lower case; STATUS_NOT_FOUND. */

@@ -447,7 +447,21 @@ bool option_governor(const struct option_row *row, char name[32])
 
 bool option_has_use(const struct option_row *row, const char *value)
 {
-    return row->only_with == NULL || lists_meet(strchr(row->only_with, '=') + 1, value);
+    char text[OPTION_WORDS_MAX];
+    return row->only_with == NULL || lists_meet(option_wanted(row, text), value);
+}
+
+const char *option_wanted(const struct option_row *row, char text[OPTION_WORDS_MAX])
+{
+    const char *wanted = strchr(row->only_with, '=') + 1;
+    if (strncmp(row->only_with, "mode=", strlen("mode=")) != 0)
+        return wanted;
+    text[0] = '\0';
+    for (unsigned i = 0; i < MODE_COUNT; i++)
+        if (mode_is(mode_facts((enum mode)i), wanted))
+            wording_append(text, OPTION_WORDS_MAX, "%s%s", text[0] != '\0' ? "|" : "",
+                           mode_numbered(i));
+    return text;
 }
 
 /* An option that was set but would do nothing is a misunderstanding: say so now. */
@@ -458,8 +472,8 @@ static enum status check_used(const struct parser *parser)
         if (row->only_with == NULL || parser->source[i][0] == '\0')
             continue;
         size_t length = strcspn(row->only_with, "=");
-        const char *wanted = row->only_with + length + 1;
-        char text[MODES_TEXT_MAX];
+        char text[MODES_TEXT_MAX], words[OPTION_WORDS_MAX];
+        const char *wanted = option_wanted(row, words);
         const char *actual = governing_value(parser, row->only_with, length, text);
         if (!lists_meet(wanted, actual))
             return refuse(parser, "%s: only used with --%.*s=%s, but the %.*s is %s",

@@ -384,7 +384,7 @@ const struct option_row option_rows[] = {
     {"global-batch", OPTION_GROUP_JOB, OPTION_KIND_U32, FIELD(global_batch), JOB, "N", "64", 1,
      BATCH_MAX, NULL, NULL, "Examples in one sync update; no more than there are to train on."},
     {"worker-batch", OPTION_GROUP_JOB, OPTION_KIND_U32, FIELD(worker_batch), JOB, "N", NULL, 1,
-     BATCH_MAX, NULL, "mode=async|ssp",
+     BATCH_MAX, NULL, "mode=leases",
      "Examples in one batch of async or ssp. Default: as --global-batch, so that all modes train on "
      "as many batches."},
     {"epochs", OPTION_GROUP_JOB, OPTION_KIND_U64, FIELD(epochs), JOB, "N", "10", 1, 1000000, NULL,
@@ -710,7 +710,7 @@ const struct option_row option_rows[] = {
      "Async and ssp: gradients that are not finite and are left out; one more ends the job (exit code "
      "1)."},
     {"max-bad-gradients", OPTION_GROUP_DEADLINES, OPTION_KIND_U32, FIELD(max_bad_gradients),
-     LAUNCHES | OPTION_SIMULATE, "N", "10", 0, 1000000000, NULL, "mode=async|ssp",
+     LAUNCHES | OPTION_SIMULATE, "N", "10", 0, 1000000000, NULL, "mode=leases",
      "Gradients that are not finite and are left out; one more ends the job (exit code 1)."},
     {"stop-timeout", OPTION_GROUP_DEADLINES, OPTION_KIND_REAL, FIELD(deadlines.stop), TRAINS, "S", "30",
      0.001, 1e9, NULL, NULL,

@@ -68,8 +68,10 @@ struct option_row {
     const char *fallback; /* The default as text; NULL when help says what happens instead. */
     double min, max;      /* Of numbers. */
     const struct option_choice *choice; /* NULL: any text, or any number within the bounds. */
-    const char *only_with; /* "optimizer=adam|rmsprop": setting it otherwise is an error. */
-    const char *help;      /* What it means, with its unit. */
+    /* "optimizer=adam|rmsprop": setting it otherwise is an error. "mode=leases": modes of that kind
+     * (mode_is). */
+    const char *only_with;
+    const char *help; /* What it means, with its unit. */
 };
 
 extern const struct option_row option_rows[];
@@ -82,6 +84,8 @@ const struct option_row *option_find(unsigned user, const char *name, size_t len
  * into name; false when there is none. And whether it does with this value of it. */
 bool option_governor(const struct option_row *row, char name[32]);
 bool option_has_use(const struct option_row *row, const char *value);
+/* The values of it with which this one does, "adam|rmsprop", of a row that has only_with. */
+const char *option_wanted(const struct option_row *row, char text[OPTION_WORDS_MAX]);
 
 /* The name most likely meant by one that is none of theirs, or NULL. */
 const char *option_meant(unsigned users, const char *word);

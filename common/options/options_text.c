@@ -231,10 +231,13 @@ static void describe_bounds(const struct option_row *row, char *text, size_t siz
 
 void option_describe(const struct option_row *row, char text[OPTION_TEXT_MAX])
 {
-    char bounds[240], words[OPTION_WORDS_MAX];
+    char bounds[240], words[OPTION_WORDS_MAX], modes[OPTION_WORDS_MAX], governor[32];
+    bool moded = option_governor(row, governor) && strcmp(governor, "mode") == 0;
     bool named =
         row->choice != NULL && row->choice->word != NULL && strcmp(row->metavar, "NAME") == 0;
     describe_bounds(row, bounds, sizeof bounds);
-    snprintf(text, OPTION_TEXT_MAX, "%s%s%s%s%s", row->help, named ? " One of " : "",
-             named ? option_choice_words(row->choice, words) : "", named ? "." : "", bounds);
+    snprintf(text, OPTION_TEXT_MAX, "%s%s%s%s%s%s%s%s", row->help, named ? " One of " : "",
+             named ? option_choice_words(row->choice, words) : "", named ? "." : "",
+             moded ? " Only with --mode=" : "", moded ? option_wanted(row, modes) : "",
+             moded ? "." : "", bounds);
 }

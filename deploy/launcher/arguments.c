@@ -140,24 +140,15 @@ static bool row_text(const struct option_row *row, const struct options *options
     return false;
 }
 
-/* Whether "optimizer=adam|rmsprop" holds; "mode=ssp" does of ssp:3. */
-static bool condition_holds(const char *condition, const struct options *options, unsigned user)
+/* Whether the option that decides whether this one means anything lets it; "ssp:3" is ssp. */
+static bool has_use(const struct option_row *row, const struct options *options, unsigned user)
 {
-    char value[64];
-    size_t length = strcspn(condition, "=");
-    const struct option_row *row = option_find(user, condition, length);
-    if (row == NULL || !row_text(row, options, value, sizeof value))
-        return false;
-    const char *wanted = condition + length;
-    value[strcspn(value, ":")] = '\0';
-    while (*wanted != '\0') {
-        wanted++;
-        size_t bytes = strcspn(wanted, "|");
-        if (strlen(value) == bytes && memcmp(value, wanted, bytes) == 0)
-            return true;
-        wanted += bytes;
-    }
-    return false;
+    char name[32], value[64];
+    if (!option_governor(row, name))
+        return true;
+    const struct option_row *governor = option_find(user, name, strlen(name));
+    return governor != NULL && row_text(governor, options, value, sizeof value) &&
+           option_has_use(row, value);
 }
 
 /* --steps takes the place of --epochs, and --program of --model and --data; that both are known is no
@@ -180,7 +171,7 @@ void arguments_add_options(struct arguments *arguments, const struct options *op
             continue;
         if (row_is_replaced(row, options))
             continue;
-        if (row->only_with != NULL && !condition_holds(row->only_with, options, user))
+        if (!has_use(row, options, user))
             continue;
         arguments_add(arguments, row->name, "%s", text);
     }

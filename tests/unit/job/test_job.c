@@ -102,14 +102,14 @@ TEST_PLAIN(work_out_of_range_is_refused)
     REFUSED("mode number", j->mode = MODE_COUNT);
     REFUSED("mode number", j->mode = (enum mode) - 1);
     REFUSED("locking", j->use_locking = true);
-    REFUSED("staleness rate is for async and ssp; in sync mode",
+    REFUSED("staleness rate: inverse in the job, none in sync mode",
             j->staleness_rate = STALENESS_RATE_INVERSE);
     REFUSED("staleness rate number", j->staleness_rate = STALENESS_RATE_COUNT);
-    REFUSED("delay compensation is for async and ssp; in sync mode", j->delay_compensation = 1);
+    REFUSED("delay compensation: 1 in the job, 0 in sync mode", j->delay_compensation = 1);
     REFUSED("delay compensation must be at least 0", j->delay_compensation = NAN);
     REFUSED("strength above 0", j->mode = MODE_ASYNC; j->compensation_adapts = true);
     ACCEPTED(j->mode = MODE_ASYNC; j->compensation_adapts = true; j->delay_compensation = 2);
-    REFUSED("a most of staleness is for async and ssp; in sync mode", j->max_staleness = 1);
+    REFUSED("most staleness: 1 in the job, 0 in sync mode", j->max_staleness = 1);
     REFUSED("lost for its staleness without", j->mode = MODE_ASYNC; j->staleness_loses = true);
     ACCEPTED(j->mode = MODE_SSP; j->max_staleness = 1; j->staleness_loses = true);
     ACCEPTED(j->mode = MODE_ASYNC; j->staleness_rate = STALENESS_RATE_CONSTANT);

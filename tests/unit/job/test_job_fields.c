@@ -341,11 +341,13 @@ static const struct option_row *option_of(const struct job_field *field)
 static enum options_result parse(const struct option_row *row, const char *text,
                                  struct options *options)
 {
-    char given[128], with[64] = "--quiet";
+    char given[128], with[64] = "--quiet", words[OPTION_WORDS_MAX];
     struct error error;
     snprintf(given, sizeof given, "--%s=%s", row->name, text);
     if (row->only_with != NULL)
-        snprintf(with, sizeof with, "--%.*s", (int)strcspn(row->only_with, "|"), row->only_with);
+        snprintf(with, sizeof with, "--%.*s%.*s", (int)strcspn(row->only_with, "=") + 1,
+                 row->only_with, (int)strcspn(option_wanted(row, words), "|"),
+                 option_wanted(row, words));
     if (strcmp(row->name, "warmup-from") == 0)
         snprintf(with, sizeof with, "--warmup-steps=8");
     char program[] = "run", workers[] = "--workers=1024"; /* As many as any option speaks of. */
