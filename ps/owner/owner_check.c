@@ -66,5 +66,6 @@ void owner_check(const struct owner *owner)
     }
     RULE(owner->to_load == 0 || owner->to_load == to_load,
          "O13 to_load counts the chunks that are not loaded");
-    RULE(owner->to_snapshot == to_snapshot, "O14 to_cut counts the chunks that are not cut");
+    RULE(owner->to_snapshot == to_snapshot,
+         "O14 to_snapshot counts the chunks without their snapshot");
 }

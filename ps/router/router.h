@@ -9,10 +9,9 @@
  * others over their connection to server 0. Messages of the wire are checked here against the
  * plan before an owner sees them.
  *
- * Generations: a WELCOME with a greater one takes the job back to a checkpoint. In sync mode
- * every chunk is loaded again; in async mode a server that has its chunks keeps them. Everything
- * of another generation is dropped, from workers, from server 0, and from within, where it may
- * have been in flight: owners and checkpointer name the generation of their messages.
+ * Generations: a WELCOME with a greater one takes the job back to a checkpoint: every chunk is loaded
+ * again, in every mode. Everything of another generation is dropped, from workers, from server 0, and from
+ * within, where it may have been in flight: owners and checkpointer name the generation of their messages.
  *
  * What becomes of an EXCHANGE:
  *

@@ -1,5 +1,5 @@
-/* sessions.c - one entry a worker: the newest process by ticket, its bytes under way, and the
- * in_flight of its answers. */
+/* sessions.c - one entry a worker: the newest process by ticket, its bytes under way, and its answers
+ * in flight. */
 
 #include "ps/router/sessions.h"
 

@@ -63,7 +63,8 @@ void base_versions_check(const struct base_versions *bases, uint64_t bytes, uint
         const struct base_version_place *place = &bases->places[i];
         if (place->values == NULL)
             continue;
-        INVARIANT("given", place->values->bytes == bytes, "what is kept is as large as the chunk");
-        INVARIANT("given", place->version <= version, "no worker holds a version to come");
+        INVARIANT("base_versions", place->values->bytes == bytes,
+                  "what is kept is as large as the chunk");
+        INVARIANT("base_versions", place->version <= version, "no worker holds a version to come");
     }
 }

@@ -38,10 +38,11 @@ struct session {
     bool rejoined; /* Welcomed again since the last START. */
 
     /* The trainer's side. */
-    bool start_passed;            /* The trainer has `start`. */
-    uint32_t passed_assignment;   /* Of its last START. */
-    uint64_t work_generation;     /* Of the last WORK. */
-    bool abandoned;               /* START came since: the trainer finishes for other workers. */
+    bool start_passed;          /* The trainer has `start`. */
+    uint32_t passed_assignment; /* Of its last START. */
+    uint64_t work_generation;   /* Of the last WORK. */
+    /* START came since: what the trainer finishes is for other workers; after a WELCOME, for none. */
+    bool abandoned;
     bool all_at_once;             /* No part of what it computes may leave early any more. */
     bool have_parameters;         /* Of `step`, since the latest START. */
     uint64_t apart_below;         /* Gradients of lesser steps may still be in a server's hands. */
