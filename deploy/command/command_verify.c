@@ -11,6 +11,7 @@
 #include "common/options/options.h"
 #include "deploy/command/command.h"
 #include "deploy/verify/history.h"
+#include "deploy/verify/history_shrink.h"
 #include "deploy/verify/history_totals.h"
 
 #define DESCRIPTION_MAX 2000
@@ -24,6 +25,21 @@ static void say_last_words(int number)
     (void)number;
     if (write(STDERR_FILENO, last_words, strlen(last_words)) < 0)
         return; /* There is no reader. */
+}
+
+/* The shortest history that fails as well; with --verbose, played again. */
+static void tell_shortest(struct history_plan *plan, struct history_result *result)
+{
+    char description[DESCRIPTION_MAX];
+    bool verbose = plan->verbose;
+    plan->verbose = false;
+    uint32_t runs = history_shrink(plan, result);
+    history_describe(plan, description, sizeof description);
+    printf("    the shortest that fails, of %" PRIu32 ": %s\n    %s\n", runs, result->failure,
+           description);
+    plan->verbose = verbose;
+    if (verbose)
+        history_run(plan, result);
 }
 
 /* *played: whether it is a history of the mode that is wanted. */
@@ -51,11 +67,12 @@ static enum status play(uint64_t seed, const struct options *options, struct his
     history_describe(&plan, description, sizeof description);
     history_run(&plan, &result);
     history_totals_add(&modes[plan.job.mode], &result);
-    if (result.failed)
+    if (result.failed) {
         printf("seed %" PRIu64 " FAILED: %s\n    %s\n    syncopate verify --seed %" PRIu64
                " --verbose\n",
                seed, result.failure, description, seed);
-    else if (options->histories == 1 && !options->quiet)
+        tell_shortest(&plan, &result);
+    } else if (options->histories == 1 && !options->quiet)
         printf("seed %" PRIu64 ": %s\n", seed, description);
     history_free(&plan);
     return STATUS_OK;

@@ -27,7 +27,7 @@
 #include "common/base/array.h"
 #include "common/job/update.h"
 #include "deploy/engine/simulated_disk.h"
-#include "deploy/verify/history.h"
+#include "deploy/verify/history_shrink.h"
 #include "ps/extension/staleness_counters.h"
 #include "ps/mode/sync.h"
 #include "ps/mode/work_mode.h"
@@ -943,6 +943,32 @@ TEST_PLAIN(what_a_schedule_does_is_not_taken_for_staleness)
     chunk_free(&chunk);
     plan_destroy(&plan);
     job_free(&job);
+}
+
+/* Of what a shrunk history may still have: EARLY_DISCARD needs no fault, and what
+ * comes twice after a restart needs one. */
+TEST_PLAIN(a_history_that_fails_is_shrunk_to_what_it_needs)
+{
+    static const struct {
+        enum bug bug;
+        uint64_t seed;
+        bool restarts;
+    } cases[] = {{EARLY_DISCARD, 2, false}, {TWICE_AFTER_RESTART, 21, true}};
+    for (unsigned i = 0; i < sizeof cases / sizeof *cases; i++) {
+        struct history_plan plan;
+        struct history_result result;
+        ck_assert_int_eq(history_draw(&plan, cases[i].seed), STATUS_OK);
+        plan.tamper.item = tamper;
+        planted = cases[i].bug;
+        history_run(&plan, &result);
+        ck_assert(result.failed);
+        ck_assert_uint_gt(history_shrink(&plan, &result), 0);
+        ck_assert(result.failed);
+        uint32_t faults = plan.phases[0].faulty ? plan.phases[0].faults.count : 0;
+        ck_assert_uint_eq(plan.phase_count + faults, cases[i].restarts ? 2 : 1);
+        history_free(&plan);
+    }
+    planted = NO_BUG;
 }
 
 START_TEST(a_planted_bug_is_found)
