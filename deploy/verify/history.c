@@ -13,6 +13,7 @@
 #include "common/store/generation.h"
 #include "common/store/model_file.h"
 #include "common/store/run_directory.h"
+#include "deploy/verify/mode_invariants.h"
 #include "ps/mode/shard_mode.h"
 
 #define BETWEEN_US 100000000u /* From one phase to the next, for the disks. */
@@ -357,8 +358,7 @@ static void add_counts(struct history_result *result, const struct check_run *x)
 }
 
 /* The model of a checkpoint on server 0's disk, which must be whole. The caller frees it. */
-static bool read_checkpoint(struct running *r, uint64_t step, struct model_state *model,
-                            uint64_t *version)
+static bool read_checkpoint(struct running *r, uint64_t step, struct model_state *model)
 {
     struct checkpoint_reader reader;
     struct error error;
@@ -372,7 +372,6 @@ static bool read_checkpoint(struct running *r, uint64_t step, struct model_state
     }
     model->array_count = reader.array_count;
     model->elements = reader.elements;
-    *version = reader.version;
     for (uint32_t array = 0; array < reader.array_count; array++) {
         model->arrays[array] = reader.arrays[array];
         reader.arrays[array] = NULL;
@@ -381,16 +380,18 @@ static bool read_checkpoint(struct running *r, uint64_t step, struct model_state
     return true;
 }
 
-/* The witness is told of every checkpoint that there is when a phase begins. */
+/* The witness is told of every checkpoint that there is when a phase begins, unless it has trained serially
+ * to all of them. */
 static void tell_checkpoints(struct running *r, struct oracle *oracle)
 {
     uint64_t steps[2 * CHECKPOINTS_KEPT];
     struct model_state model;
-    uint64_t version;
+    if (oracle->mode_invariants->serial && oracle->sets.states == NULL)
+        return;
     size_t count = checkpoint_list(&r->disks[0].disk, SIMULATED_OUT, steps, 2 * CHECKPOINTS_KEPT);
     for (size_t i = 0; i < count; i++) {
-        if (read_checkpoint(r, steps[i], &model, &version) &&
-            oracle_know(oracle, steps[i], version, &model) != STATUS_OK)
+        if (read_checkpoint(r, steps[i], &model) &&
+            oracle_know(oracle, steps[i], &model) != STATUS_OK)
             fail(r, "out of memory");
         model_state_free(&model);
     }
@@ -481,7 +482,6 @@ static void check_checkpoints(struct running *r, uint64_t step, size_t spare,
     uint64_t steps[2 * CHECKPOINTS_KEPT];
     char text[200];
     struct model_state model;
-    uint64_t version;
     size_t count = checkpoint_list(&r->disks[0].disk, SIMULATED_OUT, steps, 2 * CHECKPOINTS_KEPT);
     r->result->checkpoints = count;
     if (count == 0 || steps[0] != step)
@@ -489,8 +489,7 @@ static void check_checkpoints(struct running *r, uint64_t step, size_t spare,
     if (count > CHECKPOINTS_KEPT + spare)
         fail(r, "there are too many checkpoints");
     for (size_t i = 0; i < count && !r->result->failed; i++) {
-        if (read_checkpoint(r, steps[i], &model, &version) &&
-            !oracle_knows(oracle, steps[i], &model)) {
+        if (read_checkpoint(r, steps[i], &model) && !oracle_knows(oracle, steps[i], &model)) {
             snprintf(text, sizeof text,
                      "the checkpoint at step %" PRIu64 " has other bits than it should", steps[i]);
             fail(r, text);

@@ -77,10 +77,7 @@ enum status oracle_sets_begin(struct oracle *oracle, uint64_t step,
 void oracle_advance(struct oracle *oracle, struct oracle_server *server, uint32_t chunk);
 void oracle_close_group(struct oracle *oracle, struct oracle_server *server, uint32_t chunk);
 
-/* The chunk is about to get a version more, from this worker's gradient; and what its owner says of
- * all of them at its cut, NULL for nothing. */
-void oracle_note_update(const struct oracle *oracle, struct oracle_chunk *chunk, uint32_t worker,
-                        uint64_t base);
+/* What an owner says of staleness at its cut, NULL for nothing (mode_invariants_async.c). */
 void oracle_check_staleness(struct oracle *oracle, const struct oracle_server *server,
                             uint32_t owner, const struct frame *said);
 
@@ -97,8 +94,8 @@ uint64_t oracle_check_space(const struct oracle *oracle, uint32_t chunk, const f
 /* The owner that has the chunk, of its server's. */
 uint32_t oracle_owner_of(const struct oracle *oracle, uint32_t chunk);
 
-/* A chunk of this state is cut at `step` and `version`: it may be loaded again. */
-void oracle_note_snapshot(struct oracle *oracle, uint32_t chunk, uint64_t step, uint64_t version,
+/* A chunk of this state is cut at `step`: it may be loaded again. */
+void oracle_note_snapshot(struct oracle *oracle, uint32_t chunk, uint64_t step,
                           const struct model_state *state);
 
 #endif

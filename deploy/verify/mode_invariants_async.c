@@ -7,6 +7,7 @@
 #include <inttypes.h>
 #include <string.h>
 
+#include "ps/extension/staleness_counters.h"
 #include "ps/mode/shard_mode.h"
 
 /* What the sender computes from. */
@@ -48,7 +49,6 @@ static void count_batch(struct oracle *w, struct oracle_server *server, uint32_t
     chunk->had++;
     chunk->group.members++;
     bool full = chunk->group.members == w->job->accumulate || job_closes_at(w->job, chunk->had);
-    chunk->updates[chunk->had - 1].waits = !full;
     if (full || (chunk->to_snapshot && chunk->had == chunk->snapshot_step))
         oracle_close_group(w, server, index);
 }
@@ -84,7 +84,8 @@ static enum verdict async_takes(struct oracle *w, struct oracle_server *server, 
                                             .gradient = packet->payload->data,
                                             .base = base_of(w, server, sender, range)});
     }
-    oracle_note_update(w, chunk, packet->message.index, exchange->base_version);
+    bool fresh = exchange->base_version >= chunk->version;
+    chunk->staleness[chunk->had] = fresh ? 0 : chunk->version - exchange->base_version;
     count_batch(w, server, index);
     chunk->check = oracle_check_space(w, index, server->state.arrays[0]);
     oracle_learn(w, packet->message.generation, index, chunk->version, chunk->check);
@@ -95,6 +96,44 @@ static enum verdict async_takes(struct oracle *w, struct oracle_server *server, 
         held->own_generation = packet->message.generation;
     }
     return exchange->skip ? VERDICT_REJECTED : stale ? VERDICT_STALE : VERDICT_APPLIED;
+}
+
+/* Of all batches since the chunks were loaded; the sum is what it has to be by common/job/staleness.h: more,
+ * where messages overtake each other, by what workers held and were given older values behind. */
+static bool is_counted(const struct oracle *w, const struct histogram *seen,
+                       const struct staleness *said)
+{
+    uint64_t sum = said->shape.sum + said->renewed;
+    return seen->count == said->shape.count && seen->sum == said->shape.sum &&
+           seen->max == said->shape.max && seen->squares == said->shape.squares &&
+           memcmp(seen->buckets, said->shape.buckets, sizeof seen->buckets) == 0 &&
+           (sum == said->expected || (sum > said->expected && !w->in_order));
+}
+
+void oracle_check_staleness(struct oracle *w, const struct oracle_server *server, uint32_t owner,
+                            const struct frame *said)
+{
+    struct staleness_tally tally = {0};
+    struct histogram seen = {0};
+    for (uint32_t i = 0; i < w->partition->chunk_count; i++) {
+        const struct oracle_chunk *chunk = &server->chunks[i];
+        bool its =
+            w->partition->chunks[i].server == server->index && oracle_owner_of(w, i) == owner;
+        for (uint64_t batch = chunk->first; its && batch < chunk->had; batch++)
+            histogram_add(&seen, chunk->staleness[batch]);
+    }
+    if (said == NULL || staleness_tally_read(&tally, said) != STATUS_OK)
+        oracle_fail(w, "owner %u of ps/%u says nothing of staleness at its cut", owner,
+                    server->index);
+    else if (!is_counted(w, &seen, &tally.all))
+        oracle_fail(w,
+                    "owner %u of ps/%u counts %" PRIu64 " gradients, staleness %" PRIu64
+                    " and %" PRIu64 " renewed of %" PRIu64 ", where %" PRIu64 ", %" PRIu64
+                    " are right",
+                    owner, server->index, tally.all.shape.count, tally.all.shape.sum,
+                    tally.all.renewed, tally.all.expected, seen.count, seen.sum);
+    w->counts.identities++;
+    staleness_tally_free(&tally);
 }
 
 static void async_retry(struct oracle *w, const struct oracle_chunk *chunk,
@@ -138,7 +177,7 @@ static void async_snapshot(struct oracle *w, const struct oracle_server *server,
         return;
     uint64_t version = job_version(w->job, state->step, state->version);
     check_even(w, packet->message.generation, index, state->step, version);
-    oracle_note_snapshot(w, index, state->step, version, &server->state);
+    oracle_note_snapshot(w, index, state->step, &server->state);
 }
 
 /* A worker may be refused by a chunk, and then computes the batch once more. */

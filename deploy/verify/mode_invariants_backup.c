@@ -21,7 +21,7 @@ enum status oracle_sets_init(struct oracle *w)
     if (sets->steps == NULL || sets->earlier == NULL || sets->states == NULL ||
         sets->gradient == NULL || sets->said == NULL)
         return STATUS_MEMORY;
-    return oracle_know(w, 0, 0, &w->initial);
+    return oracle_know(w, 0, &w->initial);
 }
 
 /* A model out of a checkpoint does not say where its variables are. */
@@ -70,7 +70,7 @@ static void make_step(struct oracle *w, uint64_t step, const struct leaf_set *se
     model_state_step(next, w->work, &shape, sets->gradient);
     oracle_check_updates(w, next);
     sets->steps[step] = (struct oracle_closed){true, step, *set};
-    if (oracle_know(w, step + 1, step + 1, next) != STATUS_OK)
+    if (oracle_know(w, step + 1, next) != STATUS_OK)
         oracle_fail(w, "out of memory for a witness");
 }
 

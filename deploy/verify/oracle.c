@@ -49,7 +49,6 @@ void oracle_counts_add(struct oracle_counts *to, const struct oracle_counts *fro
     to->resent += from->resent;
     to->left_out += from->left_out;
     to->identities += from->identities;
-    to->renewed += from->renewed;
     to->sums += from->sums;
     to->slots += from->slots;
     to->record.computations += from->record.computations;
@@ -139,70 +138,41 @@ static void learn_all(struct oracle *w, uint64_t version, const struct model_sta
 
 /* --- cuts ------------------------------------------------------------------------------------ */
 
-static enum status add_snapshot(struct oracle *w, uint32_t chunk, uint64_t step, uint64_t version,
-                                const struct model_state *state)
-{
-    struct oracle_snapshot *cuts =
-        array_room(w->cuts, w->snapshot_count, &w->snapshot_capacity, sizeof *cuts);
-    if (cuts == NULL)
-        return STATUS_MEMORY;
-    w->cuts = cuts;
-    const struct chunk_range *range = &w->partition->chunks[chunk];
-    struct oracle_snapshot *snapshot = &w->cuts[w->snapshot_count];
-    *snapshot = (struct oracle_snapshot){.chunk = chunk, .step = step, .version = version};
-    w->snapshot_count++;
-    for (uint32_t array = 0; array < state->array_count; array++) {
-        snapshot->arrays[array] = malloc(range->count * sizeof(float));
-        if (snapshot->arrays[array] == NULL)
-            return STATUS_MEMORY;
-        memcpy(snapshot->arrays[array], state->arrays[array] + range->first,
-               range->count * sizeof(float));
-    }
-    return STATUS_OK;
-}
+#define CUT(array) (((array) + UINT32_C(1)) << 24) /* Beside a chunk's number: at a cut. */
 
-/* A chunk of this state is as it was at some cut at `step`, with `version` if that is not UINT64_MAX. */
-static bool was_snapshot(const struct oracle *w, uint32_t chunk, uint64_t step, uint64_t version,
+/* A chunk of this state is as it was at some cut at `step`. */
+static bool was_snapshot(const struct oracle *w, uint32_t chunk, uint64_t step,
                          const struct model_state *state)
 {
-    const struct chunk_range *range = &w->partition->chunks[chunk];
-    for (size_t i = 0; i < w->snapshot_count; i++) {
-        const struct oracle_snapshot *snapshot = &w->cuts[i];
-        bool same = snapshot->chunk == chunk && snapshot->step == step &&
-                    (snapshot->version == version || version == UINT64_MAX);
-        for (uint32_t array = 0; array < state->array_count && same; array++)
-            same = memcmp(snapshot->arrays[array], state->arrays[array] + range->first,
-                          range->count * sizeof(float)) == 0;
-        if (same)
-            return true;
-    }
-    return false;
+    for (uint32_t array = 0; array < state->array_count; array++)
+        if (!ever_was(w, 0, CUT(array) | chunk, step,
+                      oracle_check_space(w, chunk, state->arrays[array])))
+            return false;
+    return true;
 }
 
-void oracle_note_snapshot(struct oracle *oracle, uint32_t chunk, uint64_t step, uint64_t version,
+void oracle_note_snapshot(struct oracle *oracle, uint32_t chunk, uint64_t step,
                           const struct model_state *state)
 {
-    if (!was_snapshot(oracle, chunk, step, version, state) &&
-        add_snapshot(oracle, chunk, step, version, state) != STATUS_OK)
-        oracle_fail(oracle, "out of memory for a witness");
+    for (uint32_t array = 0; array < state->array_count; array++)
+        oracle_learn(oracle, 0, CUT(array) | chunk, step,
+                     oracle_check_space(oracle, chunk, state->arrays[array]));
 }
 
-enum status oracle_know(struct oracle *oracle, uint64_t step, uint64_t version,
-                        const struct model_state *model)
+enum status oracle_know(struct oracle *oracle, uint64_t step, const struct model_state *model)
 {
     struct oracle *w = oracle;
     if (w->mode_invariants->serial)
         learn_all(w, step, model);
     for (uint32_t i = 0; i < w->partition->chunk_count; i++)
-        if (add_snapshot(w, i, step, version, model) != STATUS_OK)
-            return STATUS_MEMORY;
+        oracle_note_snapshot(w, i, step, model);
     return w->sets.states != NULL ? oracle_sets_begin(w, step, model) : STATUS_OK;
 }
 
 bool oracle_knows(const struct oracle *oracle, uint64_t step, const struct model_state *model)
 {
     for (uint32_t i = 0; i < oracle->partition->chunk_count; i++)
-        if (!was_snapshot(oracle, i, step, UINT64_MAX, model))
+        if (!was_snapshot(oracle, i, step, model))
             return false;
     return true;
 }
@@ -218,7 +188,7 @@ static enum status train_serially(struct oracle *w)
     if (gradient == NULL)
         status = STATUS_MEMORY;
     for (uint64_t step = 0; step <= w->job->steps && status == STATUS_OK; step++) {
-        status = oracle_know(w, step, step, &state);
+        status = oracle_know(w, step, &state);
         if (step < w->job->steps) {
             const struct step_shape shape = step_shape_of(w->job, step, NULL);
             model_state_step(&state, w->work, &shape, gradient);
@@ -255,7 +225,7 @@ static void free_server(struct oracle *w, struct oracle_server *server)
         free(server->chunks[i].leaves);
         free(server->chunks[i].batches);
         free(server->chunks[i].waiting_read);
-        free(server->chunks[i].updates);
+        free(server->chunks[i].staleness);
         free(server->chunks[i].group.sum);
         free(server->chunks[i].group.moved);
     }
@@ -282,13 +252,9 @@ void oracle_free(struct oracle *oracle)
         if (w->processes[i].worker != NULL)
             free_worker(w->processes[i].worker);
     }
-    for (size_t i = 0; i < w->snapshot_count; i++)
-        for (uint32_t array = 0; array < CHECKPOINT_ARRAYS_MAX; array++)
-            free(w->cuts[i].arrays[array]);
     oracle_sets_free(w);
     free(w->processes);
     free(w->known);
-    free(w->cuts);
     free(w->leases);
     model_state_free(&w->initial);
     memset(w, 0, sizeof *w);
@@ -310,11 +276,11 @@ static enum status init_chunk(struct oracle *w, struct oracle_chunk *chunk, uint
     chunk->leaves = calloc(job_leaves_max(w->job), 1);
     chunk->batches = calloc(w->job->steps, 1);
     chunk->waiting_read = calloc(ORACLE_WORKERS_MAX, sizeof *chunk->waiting_read);
-    chunk->updates = calloc(w->job->steps, sizeof *chunk->updates);
+    chunk->staleness = calloc(w->job->steps, sizeof *chunk->staleness);
     chunk->group.sum = calloc(count, sizeof(float));
     chunk->group.moved = calloc(count, sizeof(float));
     bool made = chunk->group.sum != NULL && chunk->group.moved != NULL && chunk->leaves != NULL &&
-                chunk->batches != NULL && chunk->waiting_read != NULL && chunk->updates != NULL;
+                chunk->batches != NULL && chunk->waiting_read != NULL && chunk->staleness != NULL;
     return made ? STATUS_OK : STATUS_MEMORY;
 }
 
@@ -453,7 +419,7 @@ static void open_chunk(struct oracle *w, struct oracle_server *server, uint32_t 
     struct oracle_chunk *chunk = &server->chunks[index];
     chunk->loaded = true;
     chunk->had = chunk->first = batches;
-    chunk->version = chunk->first_version = version;
+    chunk->version = version;
     chunk->group.members = chunk->group.gradients = chunk->group.examples = 0;
     chunk->group.staleness = 0;
     chunk->leaves_in = chunk->part_count = 0;
@@ -563,9 +529,7 @@ static void take_state(struct oracle *w, struct oracle_server *server, uint32_t 
                     index, state->step);
     if (chunk->arrays + 1 != 1u << w->initial.array_count)
         return;
-    if (!w->mode_invariants->serial &&
-        !was_snapshot(w, index, state->step, job_version(w->job, state->step, state->version),
-                      &server->state))
+    if (!w->mode_invariants->serial && !was_snapshot(w, index, state->step, &server->state))
         oracle_fail(w, "chunk %u is loaded as it never was cut at %" PRIu64, index, state->step);
     w->counts.loads++;
     open_chunk(w, server, index, state->step,

@@ -52,8 +52,8 @@ struct oracle_counts {
     uint64_t cuts;
     uint64_t loads; /* Of chunks, from a checkpoint. */
     uint64_t retries, receipts, newest;
-    uint64_t sums, slots;         /* That replicas were fed with, by chunk. */
-    uint64_t identities, renewed; /* Of staleness that were held against owners; updates renewed. */
+    uint64_t sums, slots; /* That replicas were fed with, by chunk. */
+    uint64_t identities;  /* Counts of staleness that were held against owners. */
     struct record_counts record;
     uint64_t closes, resent, left_out; /* Backup: steps, those said before, leaves not counted. */
     uint64_t shares;                   /* Of scores, whose values were right. */
@@ -66,14 +66,6 @@ void oracle_counts_add(struct oracle_counts *to, const struct oracle_counts *fro
 struct oracle_waiting_read {
     bool waiting;
     uint64_t peer, request, want_version;
-};
-
-/* One batch that a chunk had, where gradients grow stale: it makes the version behind `from`, alone or
- * with others. */
-struct oracle_update {
-    uint32_t worker;
-    uint64_t base, from; /* Version that it was made from, and that it met. */
-    bool waits;          /* It did not make the next one itself. */
 };
 
 #define ORACLE_PARTS_MAX 256
@@ -109,8 +101,8 @@ struct oracle_chunk {
     bool to_snapshot; /* When it comes to snapshot_step. */
     uint64_t snapshot_step;
     struct oracle_waiting_read *waiting_read; /* Sync: [ORACLE_WORKERS_MAX] */
-    struct oracle_update *updates;            /* [steps] those from `first` to `had` are there. */
-    uint64_t first, first_version;            /* Batches and version that it was loaded with. */
+    uint64_t *staleness; /* Async: [steps] of the batches from `first` to `had`. */
+    uint64_t first;      /* Batches that it was loaded with. */
     struct {
         uint64_t ticket, request;
     } answered[ORACLE_WORKERS_MAX]; /* With compensation: the latest that was given values. */
@@ -169,13 +161,6 @@ struct oracle_worker {
 struct oracle_process {
     struct oracle_server *server;
     struct oracle_worker *worker;
-};
-
-/* A chunk as of a cut, or of the checkpoint that the simulation begins with. */
-struct oracle_snapshot {
-    uint32_t chunk;
-    uint64_t step, version;
-    float *arrays[CHECKPOINT_ARRAYS_MAX]; /* [array_count][elements of the chunk] */
 };
 
 /* The chunks of a cut have all made as many versions. */
@@ -259,8 +244,6 @@ struct oracle {
     uint32_t process_count;
     uint64_t *known; /* [known_capacity] hashes of (chunk, version, values) that ever were. */
     size_t known_count, known_capacity;
-    struct oracle_snapshot *cuts; /* [snapshot_count] */
-    size_t snapshot_count, snapshot_capacity;
     struct oracle_even even; /* Async: what the latest cut is like. */
     bool begun;
     uint64_t begun_generation, begun_step; /* The latest that an owner was told to load. */
@@ -280,9 +263,8 @@ enum status oracle_init(struct oracle *oracle, const struct simulated_work *work
                         const struct partition *partition, uint32_t owners_a_server);
 void oracle_free(struct oracle *oracle);
 
-/* A checkpoint that is there: the model as of `step`, in so many versions. */
-enum status oracle_know(struct oracle *oracle, uint64_t step, uint64_t version,
-                        const struct model_state *model);
+/* A checkpoint that is there: the model as of `step`. */
+enum status oracle_know(struct oracle *oracle, uint64_t step, const struct model_state *model);
 
 /* A model is there that was kept as scored after so many batches. */
 void oracle_know_kept(struct oracle *oracle, uint64_t batches, const float *values);
