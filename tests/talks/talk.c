@@ -22,6 +22,7 @@
  *       quiet CUT WORK                   these may come unsaid from here on; PONG, events and lines always may
  *       tick 1.5                         seconds of virtual time; what is said again and again meanwhile is
  *                                        one line
+ *       stand 0.002                      seconds pass, and nothing is driven
  *       unread, read                     who is told does not come to it; does
  *       expect over waits~"step 0" summary.step=4     figures; expect not over
  *
@@ -32,7 +33,7 @@
  * What comes and no line says fails the talk at the next line that makes something come. Messages and fields are
  * those of message_rows.inc, orders those of talk_fields.c; "no" is a flag that is not set, and an
  * identity is hexadecimal. Of a packet: peer=90 (another connection), key=1, values=5x16 (so many floats), overtaken=20
- * (the staleness of so many gradients). Words and figures of a core stand in its talk_NAME.c. After every
+ * (the staleness of so many gradients), index and role of its sender, raw=63 (bytes), place=none. Words and figures of a core stand in its talk_NAME.c. After every
  * message and tick the core checks its invariants by itself (common/base/invariant.h).
  */
 
@@ -48,7 +49,6 @@
 #include <check.h>
 
 #include "common/job/job_fields.h"
-#include "common/transport/transport.h"
 #include "deploy/engine/message_line.h"
 #include "ps/extension/staleness_counters.h"
 #include "ps/work/membership.h"
@@ -76,7 +76,7 @@ static unsigned depth;
 
 /* --- what is held -------------------------------------------------------------------------------- */
 
-static const struct talk_core *const cores[] = {&talk_coordinator, &talk_session};
+static const struct talk_core *const cores[] = {&talk_coordinator, &talk_session, &talk_router};
 
 static const struct talk_core *core; /* NULL: none yet. */
 static bool opened, verbose;
@@ -386,6 +386,14 @@ static struct frame *staleness_of(uint64_t count)
     return staleness_tally_frame(&tally);
 }
 
+static enum role role_said(const char *name)
+{
+    for (unsigned role = 0; role < ROLE_COUNT; role++)
+        if (strcmp(role_name((enum role)role), name) == 0)
+            return (enum role)role;
+    talk_fail("there is no role %s", name);
+}
+
 /* "r=LEASE": the request of the latest that came. */
 static bool set_request(struct message *message, const char *said)
 {
@@ -401,6 +409,14 @@ static void set_packet(struct packet *packet, const struct talk_kind *kind, void
 {
     if (strncmp(said, "peer=", 5) == 0)
         packet->peer = (uint64_t)talk_number(said + 5);
+    else if (strncmp(said, "index=", 6) == 0)
+        packet->message.index = (uint32_t)talk_number(said + 6);
+    else if (strncmp(said, "role=", 5) == 0)
+        packet->message.role = role_said(said + 5);
+    else if (strncmp(said, "raw=", 4) == 0)
+        packet->payload = frame_create(strtoul(said + 4, NULL, 10));
+    else if (strcmp(said, "values=none") == 0)
+        return;
     else if (strncmp(said, "key=", 4) == 0)
         packet->key[0] = (uint8_t)talk_number(said + 4);
     else if (strncmp(said, "values=", 7) == 0)
@@ -440,6 +456,37 @@ static void give(const struct words *words)
     talk_take();
 }
 
+static uint64_t overtaken_in(struct frame *payload)
+{
+    struct staleness_tally tally = {0};
+    if (payload == NULL || staleness_tally_read(&tally, payload) != STATUS_OK)
+        return UINT64_MAX;
+    uint64_t count = tally.all.shape.count;
+    staleness_tally_free(&tally);
+    return count;
+}
+
+static uint64_t whole_said(const char *value)
+{
+    return strcmp(value, "none") == 0 ? UINT64_MAX : strtoull(value, NULL, 10);
+}
+
+static bool field_is_as_said(struct packet *packet, const struct talk_kind *kind, const char *said)
+{
+    void *of = fields_of(packet);
+    if (strncmp(said, "values=", 7) == 0)
+        return values_are(packet->payload, said + 7);
+    if (strncmp(said, "overtaken=", 10) == 0)
+        return overtaken_in(packet->payload) == whole_said(said + 10);
+    if (strncmp(said, "place=", 6) == 0)
+        return packet->place == whole_said(said + 6);
+    if (strcmp(said, "member") == 0 || strcmp(said, "member=no") == 0)
+        return packet->member == (said[6] == '\0');
+    if (talk_field(kind, &of, said) == NULL)
+        talk_fail("%s has no %s", kind->name, said);
+    return talk_field_is(kind, fields_of(packet), said);
+}
+
 static bool is_as_said(struct came *it, const struct words *words)
 {
     const char *to = words->word[1];
@@ -457,25 +504,9 @@ static bool is_as_said(struct came *it, const struct words *words)
     if ((strcmp(to, "*") != 0 && strcmp(to, it->to) != 0) || it->item.to == TO_LOG ||
         wanted.is_order != kind.is_order || wanted.kind != kind.kind)
         return false;
-    for (unsigned i = 3; i < words->count; i++) {
-        void *of = fields_of(&it->item.packet);
-        const char *said = words->word[i];
-        if (strncmp(said, "values=", 7) == 0) {
-            if (!values_are(it->item.packet.payload, said + 7))
-                return false;
-        } else if (strncmp(said, "place=", 6) == 0) {
-            if (it->item.packet.place != (strcmp(said + 6, "none") == 0
-                                              ? TRANSPORT_PLACE_NOWHERE
-                                              : strtoull(said + 6, NULL, 10)))
-                return false;
-        } else if (strcmp(said, "member") == 0) {
-            if (!it->item.packet.member)
-                return false;
-        } else if (talk_field(&kind, &of, said) == NULL)
-            talk_fail("%s has no %s", kind.name, said);
-        else if (!talk_field_is(&kind, fields_of(&it->item.packet), said))
+    for (unsigned i = 3; i < words->count; i++)
+        if (!field_is_as_said(&it->item.packet, &kind, words->word[i]))
             return false;
-    }
     return true;
 }
 
@@ -746,7 +777,10 @@ static void run_words(unsigned line, const struct words *words)
         let(words);
     else if (strcmp(verb, "quiet") == 0)
         snprintf(quiet, sizeof quiet, " %s ", words->rest[1]);
-    else if (strcmp(verb, "unread") == 0 || strcmp(verb, "read") == 0) {
+    else if (strcmp(verb, "stand") == 0) {
+        settle();
+        talk_now_us += (uint64_t)(talk_number(words->word[1]) * TALK_SECOND + 0.5);
+    } else if (strcmp(verb, "unread") == 0 || strcmp(verb, "read") == 0) {
         settle();
         unread = verb[0] == 'u';
     } else if (strcmp(verb, "tick") == 0) {

@@ -5,7 +5,6 @@
  *     join ps/1          JOIN, and the WELCOME
  *     declare worker/0   its declaration, as JOB_PAGEs
  *     pass 6             seconds in which the living are heard twice a second; tick 6: none is
- *     stand 600          seconds in which this process is stopped
  *     kill ps/1          it is not heard any more, and hears nothing
  *     wake ps/1          it is heard again
  *     restart ps/1       a new process in its place, which has not joined
@@ -483,10 +482,6 @@ static bool say(const struct words *words)
     const char *word = words->word[0];
     if (strcmp(word, "options") == 0) {
         talk_set(option_rows, &options, words, 1);
-        return true;
-    }
-    if (strcmp(word, "stand") == 0) {
-        talk_now_us += (uint64_t)(talk_number(words->word[1]) * TALK_SECOND);
         return true;
     }
     talk_open();

@@ -6,7 +6,6 @@
  *     answer_scored 3 values=9       the same of the values to be scored after 3 batches, of all chunks
  *     ready 32 step=0                the trainer has its gradient from there on; the EXCHANGE that follows has it
  *     reads 16                       it reads parameters before that; 0: none
- *     stand 0.002                    seconds pass, and nothing is driven
  *     heard 10                       seconds in which server 0 is heard each second
  *     be generation=2 ticket=1 assignment=0    what servers say from here on; START is the next assignment
  */
@@ -225,14 +224,12 @@ static void be_heard(double seconds)
 static bool say(const struct words *words)
 {
     const char *word = words->word[0];
-    if (strcmp(word, "options") != 0 && strcmp(word, "stand") != 0)
+    if (strcmp(word, "options") != 0)
         talk_open();
     if (strcmp(word, "options") == 0)
         talk_set(option_rows, &options, words, 1);
     else if (strcmp(word, "be") == 0)
         talk_set(servers_rows, &servers, words, 1);
-    else if (strcmp(word, "stand") == 0)
-        talk_now_us += (uint64_t)(talk_number(words->word[1]) * TALK_SECOND + 0.5);
     else if (strcmp(word, "answer") == 0)
         answer_all(words);
     else if (strcmp(word, "answer_scored") == 0)
