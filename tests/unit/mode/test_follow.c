@@ -56,8 +56,12 @@ static enum next next(struct fixture *f)
     return f->follow.rules->next(&f->follow, &f->step);
 }
 
+/* The session has known it before. */
 static void expect_compute(struct fixture *f, uint64_t batch)
 {
+    uint64_t expected;
+    ck_assert(f->follow.rules->expects(&f->follow, &expected));
+    ck_assert_uint_eq(expected, batch);
     ck_assert_int_eq(next(f), NEXT_COMPUTE);
     ck_assert_uint_eq(f->step, batch);
 }

@@ -352,6 +352,31 @@ TEST(there_is_room_for_workers_beyond_those_declared, 1, 2)
     finish(f, many - 1);
 }
 
+TEST(it_says_how_far_apart_they_were_and_how_often_one_waited, 1, 2)
+{
+    ask(f, 1);
+    for (uint64_t times = 1; times <= 3; times++) {
+        struct mode_figures figures = {0};
+        run(f, 0, STEPS);
+        ck_assert_uint_eq(ask(f, 0), 0); /* It waits as before. */
+        f->work.rules->figures(&f->work, &figures);
+        ck_assert_uint_eq(figures.count, 2);
+        ck_assert_uint_eq(figures.figures[0].value, 1);
+        ck_assert_uint_eq(figures.figures[1].value, times);
+        finish(f, 1);
+        ask(f, 1);
+    }
+}
+
+/* Only here do workers have clocks. */
+TEST(clocks_of_other_modes_stand_at_0, 1, 2)
+{
+    for (enum mode mode = 0; mode < MODE_COUNT; mode++) {
+        f->job.mode = mode;
+        ck_assert_uint_eq(work_mode_of(&f->job)->clock(&f->work, 0), 0);
+    }
+}
+
 int main(void)
 {
     return suite_run("ssp", NULL);

@@ -1,10 +1,11 @@
-/* test_owner_memory.c - an owner without memory for a cut.
+/* test_owner_memory.c - an owner without memory for a cut, or for itself.
  *
- * frame_create is this program's own first (Makefile: --wrap), and fails when it is told to. */
-/* wraps: frame_create */
+ * These functions are this program's own first (Makefile: --wrap), and fail when they are told to. */
+/* wraps: frame_create aligned_alloc calloc */
 
 #include "ps/owner/owner.h"
 
+#include <limits.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -19,6 +20,30 @@ static unsigned calls, fail_at; /* The call that fails, from 1; 0: none does. */
 struct frame *__wrap_frame_create(size_t bytes)
 {
     return ++calls == fail_at ? NULL : __real_frame_create(bytes);
+}
+
+void *__real_aligned_alloc(size_t alignment, size_t bytes);
+void *__wrap_aligned_alloc(size_t alignment, size_t bytes);
+void *__real_calloc(size_t count, size_t bytes);
+void *__wrap_calloc(size_t count, size_t bytes);
+
+static unsigned allocations,
+    last_allocation = UINT_MAX; /* All from this one on fail, or it alone. */
+static bool alone;
+
+static bool is_spent(void)
+{
+    return ++allocations == last_allocation || (allocations > last_allocation && !alone);
+}
+
+void *__wrap_aligned_alloc(size_t alignment, size_t bytes)
+{
+    return is_spent() ? NULL : __real_aligned_alloc(alignment, bytes);
+}
+
+void *__wrap_calloc(size_t count, size_t bytes)
+{
+    return is_spent() ? NULL : __real_calloc(count, bytes);
 }
 
 /* One server that owns all four chunks of the small job with adagrad: each has a slot to be copied. */
@@ -78,6 +103,29 @@ TEST_TIMES(a_cut_that_memory_lacks_for_is_given_up_and_the_next_one_is_whole, 4)
     ck_assert_ptr_nonnull(post_log(&f.post, "out of memory for a checkpoint"));
     ck_assert(cut(&f, 0, &arrays));
     ck_assert_uint_eq(arrays, 8);
+    close_fixture(&f);
+}
+
+/* Sums of groups, sums that are moved, slots: with each allocation failing alone, or all behind it as well. */
+TEST_TIMES(an_owner_is_made_whole_or_not_at_all, 2 * MODE_COUNT)
+{
+    struct fixture f;
+    open_fixture(&f);
+    f.plan->job.mode = (enum mode)(_i / 2);
+    f.plan->job.delay_compensation = 0.5f;
+    f.plan->job.accumulate = 2;
+    alone = _i % 2 == 1;
+    enum status status = STATUS_MEMORY;
+    for (unsigned fails_at = 1; status == STATUS_MEMORY; fails_at++) {
+        struct owner *owner = NULL;
+        allocations = 0;
+        last_allocation = fails_at;
+        status = owner_create(&owner, &(struct owner_options){.plan = f.plan, .count = 1});
+        last_allocation = UINT_MAX;
+        ck_assert_int_eq(status, allocations < fails_at ? STATUS_OK : STATUS_MEMORY);
+        ck_assert((owner == NULL) == (status == STATUS_MEMORY));
+        owner_destroy(&owner);
+    }
     close_fixture(&f);
 }
 

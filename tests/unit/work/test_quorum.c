@@ -8,6 +8,7 @@
 #include <string.h>
 
 #include "common/base/frame.h"
+#include "ps/mode/work_mode.h"
 #include "tests/lib/post.h"
 #include "tests/lib/suite.h"
 
@@ -174,6 +175,21 @@ TEST(what_was_told_is_not_decided_again, 0)
     expect_tally(c, 6, 107);
     quorum_forget(c, 2);
     ck_assert(!quorum_set(c, 1, &set));
+}
+
+TEST(it_is_said_what_was_dropped, 0)
+{
+    struct work work = {0};
+    struct mode_figures figures = {0};
+    ck_assert_int_eq(work_begin(&work, c->job, 0, &(struct tally_so_far){0}), STATUS_OK);
+    struct quorum *quorum = work.rules->quorum(&work);
+    quorum->dropped = (struct quorum_dropped){.examples = 3, .reports = 2, .seconds = 0.25};
+    work.rules->figures(&work, &figures);
+    ck_assert_uint_eq(figures.count, 3);
+    ck_assert_uint_eq(figures.figures[0].value, 3);
+    ck_assert_uint_eq(figures.figures[1].value, 2);
+    ck_assert_uint_eq(figures.figures[2].value, 250);
+    work_free(&work);
 }
 
 int main(void)
