@@ -155,7 +155,7 @@ SCRIPTS   := .ci/run $(wildcard deploy/*.sh deploy/*/*.sh tests/*.sh tests/*/*.s
         coverage run-coverage \
         fuzz fuzz-corpus fuzzers bench chaos matrix \
         size include-direction format format-check script-check validate shapes tidy install uninstall clean benches \
-        run-tests bench-known engines bare image deb FORCE
+        run-tests bench-known engines bare image deb mutants FORCE
 
 help: ## this list
 	@echo "make TARGET [MODE=release|asan|tsan] [CC=gcc|clang] [JOBS=N] [V=1]"
@@ -232,6 +232,13 @@ sim chaos: SHOWN := 1
 sim: setup-check ## clusters in virtual time, SEEDS=1000 histories of each kind
 	@$(AGAIN) tests
 	@$(RUN_TESTS) $(SIMULATED)
+
+mutants: FILES ?= $(wildcard ps/mode/*.c worker/mode/*.c ps/*/chunk.c ps/*/owner.c ps/*/aggregator.c)
+mutants: SAMPLE ?= 100
+mutants: SEED ?= 1
+mutants: setup-check ## small changes that no test finds; FILES="..." SAMPLE=100 SEED=1
+	@$(AGAIN) all tests
+	@tests/mutants.py $(BUILD) $(SAMPLE) $(SEED) $(FILES)
 
 chaos: export CHAOS_FAULTS ?= 60
 chaos: export CHAOS_LAUNCHERS ?= 40
