@@ -332,31 +332,39 @@ static void beat(struct client *client)
     notify_beat(notify, text, now_us);
 }
 
-static void pass_on_stop(struct client *client)
+/* A person or the launcher asks, with this exit code; 0: not yet. */
+static void pass_on_request(struct client *client, enum message_kind kind, int exit_code,
+                            bool *sent)
 {
-    if (atomic_load(&client->abandoned) && !client->abandoned_noted) {
-        client->abandoned_noted = true;
-        joining_abandon(session_joining(client->session));
-    }
-    int code = atomic_load(&client->stop_code);
-    if (code == 0 || client->stop_sent)
+    struct packet packet = {.message.kind = kind};
+    if (exit_code == 0 || *sent)
         return;
-    client->stop_sent = true;
-    struct packet packet = {.message.kind = MESSAGE_STOP};
-    packet.message.stop.exit_code = (uint32_t)code;
+    *sent = true;
+    packet.message.stop.exit_code = (uint32_t)exit_code;
     snprintf(packet.message.stop.reason, MESSAGE_TEXT_MAX, "worker/%u was asked to",
              client->options.worker);
     session_handle_trainer(client->session, &packet, clock_now_us(), &client->outbox);
 }
 
-static void pass_on_leave(struct client *client)
+static void pass_on_requests(struct client *client)
 {
-    if (!atomic_load(&client->leave) || client->leave_sent)
-        return;
-    client->leave_sent = true;
-    struct packet packet = {.message.kind = MESSAGE_LEAVE};
-    packet.message.stop.exit_code = EXIT_TERMINATED;
-    session_handle_trainer(client->session, &packet, clock_now_us(), &client->outbox);
+    if (atomic_load(&client->abandoned) && !client->abandoned_noted) {
+        client->abandoned_noted = true;
+        joining_abandon(session_joining(client->session));
+    }
+    pass_on_request(client, MESSAGE_STOP, atomic_load(&client->stop_code), &client->stop_sent);
+    pass_on_request(client, MESSAGE_LEAVE, atomic_load(&client->leave) ? EXIT_TERMINATED : 0,
+                    &client->leave_sent);
+}
+
+/* Until there may be a message, the doorbell rings, or a tick is due; at most most_ms. */
+static void await(const struct client *client, uint64_t most_ms)
+{
+    const struct client_options *options = &client->options;
+    uint64_t patience_ms = (uint64_t)session_patience_ms(client->session);
+    options->transport->operations->wait(options->transport, client->servers,
+                                         options->job->server_count, &client->doorbell, 1,
+                                         (int)(most_ms < patience_ms ? most_ms : patience_ms));
 }
 
 /* Do all that can be done now, without waiting. */
@@ -368,8 +376,7 @@ static void drive(struct client *client)
     for (uint32_t i = 0; i < client->options.job->server_count; i++)
         receive(client, i);
     heed_refusals(client);
-    pass_on_stop(client);
-    pass_on_leave(client);
+    pass_on_requests(client);
     session_tick(client->session, clock_now_us(), &client->outbox);
     flush(client);
     say_why_waiting(client);
@@ -391,24 +398,12 @@ static void check_stuck(struct client *client)
                               session_joining(client->session)->reason);
 }
 
-/* The end of a server that shared its memory shows only in waiting, which this thread does not
- * do. A server that came back meanwhile would go unheard until the trainer waits. */
-static void notice_ends(struct client *client)
-{
-    const struct client_options *options = &client->options;
-    options->transport->operations->wait(options->transport, client->servers,
-                                         options->job->server_count, NULL, 0, 0);
-}
-
 /* While a gradient comes, or values for the next step, messages are urgent. */
 static void help(struct client *client)
 {
-    const struct client_options *options = &client->options;
     while (!atomic_load(&client->close) && session_moves(client->session) &&
            driver_lock_helps(&client->driver_lock)) {
-        options->transport->operations->wait(options->transport, client->servers,
-                                             options->job->server_count, &client->doorbell, 1,
-                                             session_patience_ms(client->session));
+        await(client, UINT64_MAX);
         driver_lock_waited(&client->driver_lock);
         drive(client);
     }
@@ -425,7 +420,9 @@ static void *heart_run(void *argument)
         poll(&doorbell, 1, clock_patience_ms(TICK_MS));
         if (!driver_lock_try(&client->driver_lock))
             continue; /* The trainer drives. */
-        notice_ends(client);
+        /* The end of a server that shared its memory shows only in waiting. A server that came
+         * back meanwhile would go unheard until the trainer waits. */
+        await(client, 0);
         drive(client);
         check_stuck(client);
         help(client);
@@ -623,15 +620,12 @@ static bool begin_early(struct client *client)
 static bool take(struct client *client, struct packet *packet)
 {
     struct outgoing item;
-    const struct client_options *options = &client->options;
     driver_lock_take(&client->driver_lock);
     session_read(client->session, 0, clock_now_us());
     while (!outbox_take(&client->for_trainer, &item)) {
         if (begin_early(client))
             return false;
-        options->transport->operations->wait(options->transport, client->servers,
-                                             options->job->server_count, &client->doorbell, 1,
-                                             session_patience_ms(client->session));
+        await(client, UINT64_MAX);
         drive(client);
     }
     client->view = session_parameters(client->session);
@@ -689,9 +683,7 @@ static enum status await_memory(struct client *client, uint32_t *server)
             status = STATUS_TIMEOUT;
             break;
         }
-        options->transport->operations->wait(options->transport, client->servers,
-                                             options->job->server_count, &client->doorbell, 1,
-                                             SHARING_MS);
+        await(client, SHARING_MS);
         drive(client);
     }
     driver_lock_give(&client->driver_lock);
@@ -816,18 +808,13 @@ struct frame *client_gradient(struct client *client)
 /* Polls count milliseconds: the rest after the last whole one is slept. */
 void client_rest(struct client *client, uint64_t due_ns)
 {
-    const struct client_options *options = &client->options;
     const struct joining *joining = session_joining(client->session);
     uint64_t now_ns = clock_now_ns();
     if (now_ns >= due_ns)
         return;
     driver_lock_take(&client->driver_lock);
     for (; !joining->over && now_ns + POLL_NS <= due_ns; now_ns = clock_now_ns()) {
-        uint64_t left_ms = (due_ns - now_ns) / POLL_NS;
-        int patience_ms = session_patience_ms(client->session);
-        options->transport->operations->wait(
-            options->transport, client->servers, options->job->server_count, &client->doorbell, 1,
-            left_ms < (uint64_t)patience_ms ? (int)left_ms : patience_ms);
+        await(client, (due_ns - now_ns) / POLL_NS);
         drive(client);
     }
     bool over = joining->over;
