@@ -13,6 +13,7 @@
 
 #include "common/base/wording.h"
 #include "common/file/json.h"
+#include "common/job/mode.h"
 #include "common/process/terminal.h"
 #include "common/store/event_log.h"
 #include "common/store/run_window.h"
@@ -63,7 +64,7 @@ static void make_items(char items[ITEM_COUNT][ITEM_MAX], const struct progress_s
         snprintf(items[ITEM_LOSS], ITEM_MAX, "loss %.3f", state->now.epoch_loss);
     snprintf(items[ITEM_ACCURACY], ITEM_MAX, "%s",
              wording_percent("accuracy ", state->now.epoch_accuracy, 1).text);
-    if (!state->facts->steps && !isnan(state->now.staleness_mean))
+    if (!isnan(state->now.staleness_mean))
         snprintf(items[ITEM_STALENESS], ITEM_MAX, "staleness %.1f", state->now.staleness_mean);
     if (state->now.images_per_second > 0)
         snprintf(items[ITEM_SPEED], ITEM_MAX, "%s images/s",
@@ -166,7 +167,7 @@ static void copy_text(const struct json *event, const char *name, char *text, si
 
 static void reset(struct progress_state *state)
 {
-    *state = (struct progress_state){.facts = mode_facts(MODE_COUNT)};
+    *state = (struct progress_state){0};
     figures_read(record_point_rows(), NULL, &state->now);
 }
 
@@ -179,7 +180,6 @@ static void on_start(struct progress *progress, const struct json *event)
     memset(progress->epochs, 0, sizeof progress->epochs);
     copy_text(event, "mode", mode, sizeof mode);
     state->started = true;
-    state->facts = mode_facts_named(mode);
     state->first_step = state->step = json_u64(event, "step", 0);
     state->steps = json_u64(event, "steps", 0);
     state->steps_per_epoch = json_u64(event, "steps_per_epoch", 0);

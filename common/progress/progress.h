@@ -26,7 +26,6 @@
 
 #include "common/figures/figures.h"
 #include "common/file/disk.h"
-#include "common/job/mode.h"
 
 #define PROGRESS_LINE_MAX 512
 
@@ -44,7 +43,6 @@ struct progress_style progress_style_of(FILE *out, bool quiet, bool verbose, dou
 /* Where a job stands, by its events. NaN and 0 where nothing is known. */
 struct progress_state {
     bool started;
-    const struct mode_facts *facts; /* The mode's; of none before it has started. */
     uint64_t first_step, steps, steps_per_epoch, update_examples, examples;
     uint64_t step;
     struct record_point now; /* Of the latest event. */

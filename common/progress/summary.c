@@ -157,7 +157,7 @@ static void print_staleness(FILE *out, const struct record *record)
 {
     const struct run_summary *summary = &record->summary;
     const struct histogram *shape = &summary->staleness.shape;
-    if (mode_facts_named(record->mode_text)->steps || isnan(record->staleness_mean))
+    if (isnan(record->staleness_mean))
         return;
     fprintf(out, "  staleness      mean %.2f ", record->staleness_mean);
     print_staleness_about(out, record);

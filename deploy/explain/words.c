@@ -537,8 +537,8 @@ static uint64_t step_of(const struct process_log_entry *entry)
 
 static void make_work(const struct moment *moment, char *text, size_t size)
 {
-    snprintf(text, size, "%s %s", job_mode(moment->job)->steps ? "step" : "batch",
-             wording_count(step_of(moment->entry)).text);
+    make_unit(moment, text, size);
+    wording_append(text, size, " %s", wording_count(step_of(moment->entry)).text);
 }
 
 static void make_place(const struct moment *moment, char *text, size_t size)

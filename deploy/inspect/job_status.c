@@ -56,7 +56,7 @@ static struct wording epoch_text(const struct job_figures *job)
     return text;
 }
 
-static void print_progress(FILE *out, const struct job_figures *job, const struct mode_facts *mode)
+static void print_progress(FILE *out, const struct job_figures *job)
 {
     fprintf(out, "step: %s of %s (%s)\n", wording_count(job->step).text,
             wording_count(job->steps).text, epoch_text(job).text);
@@ -69,7 +69,7 @@ static void print_progress(FILE *out, const struct job_figures *job, const struc
     if (job->seconds > 0)
         fprintf(out, "training: %s, %s images/s\n", wording_duration(job->seconds).text,
                 wording_count(whole(job->images_per_second)).text);
-    if (!mode->steps && !isnan(job->staleness_mean))
+    if (!isnan(job->staleness_mean))
         fprintf(out, "staleness: mean %.2f, max %s\n", job->staleness_mean,
                 wording_counted(job->staleness_max, "update", "updates").text);
     if (job->checkpoint_step != FIGURE_UNKNOWN)
@@ -80,7 +80,7 @@ static void print_job(FILE *out, const struct message_status_answer *status)
 {
     const struct job_figures *job = &status->job;
     fprintf(out, "mode: %s\n", status->mode_text);
-    print_progress(out, job, mode_facts_named(status->mode_text));
+    print_progress(out, job);
     fprintf(out, "workers: %" PRIu64 " of %" PRIu64 "\n", job->workers, job->worker_count);
     fprintf(out, "servers: %" PRIu64 " of %" PRIu64 "%s\n", job->servers, job->server_count,
             job->colocated ? ", beside the workers" : "");

@@ -165,7 +165,7 @@ static void print_step_remarks(const struct run_plan *plan)
         fprintf(plan->voice, "  note       an update has %s: %u of %u workers %s by\n",
                 wording_counted(leaves, "leaf", "leaves").text, workers - leaves, workers,
                 workers - leaves == 1 ? "stands" : "stand");
-    if (workers > leaves && job_mode(&plan->options.job)->sets)
+    if (workers > leaves && plan->options.job.backup_workers > 0)
         print_field(
             plan, "note",
             "with fewer leaves than workers a step waits for all that have one, and there are no "

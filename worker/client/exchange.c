@@ -575,6 +575,12 @@ static enum exchange_outcome confirm(struct exchange *x, struct envelope *envelo
                                                                    : EXCHANGE_MEMORY;
 }
 
+/* A batch that is rejected counts without its gradient; a step needs all of them. */
+static bool is_refused(const struct exchange *x, enum verdict verdict)
+{
+    return verdict == VERDICT_REJECTED && job_mode(x->job)->steps;
+}
+
 /* The verdict on a node that asked for no values: the server has it, or needs it no more. */
 static enum exchange_outcome take_verdict(struct exchange *x, struct envelope *envelope,
                                           uint32_t server, const struct message *message,
@@ -586,7 +592,7 @@ static enum exchange_outcome take_verdict(struct exchange *x, struct envelope *e
     for (uint32_t node = 0; node < x->pushed_count; node++) {
         if (x->pushed[node].what.want || message->request != x->pushed[node].first_request + chunk)
             continue;
-        if (job_mode(x->job)->steps && message->result.verdict == VERDICT_REJECTED)
+        if (is_refused(x, message->result.verdict))
             return EXCHANGE_REJECTED;
         x->links[server].heard_us = now_us;
         return confirm(x, envelope, node, chunk, now_us, outbox);
@@ -665,7 +671,7 @@ enum exchange_outcome exchange_take_result(struct exchange *exchange, struct env
     uint32_t chunk = result->chunk;
     if (!is_asked(x, server, chunk, packet->message.request))
         return take_verdict(x, envelope, server, &packet->message, now_us, outbox);
-    if (job_mode(x->job)->steps && result->verdict == VERDICT_REJECTED)
+    if (is_refused(x, result->verdict))
         return EXCHANGE_REJECTED;
     struct asked *asked = &x->chunks[chunk];
     if (!result->parameters || packet->payload == NULL ||
