@@ -208,7 +208,13 @@ struct row {
 
 static const struct row rows[] = {
     {"owner.to_load", "1", OWNER, MODE_SYNC, {.owner = owner_to_load}, "loaded", NULL},
-    {"owner.to_cut", "+ 1", OWNER, MODE_SYNC, {.owner = owner_to_snapshot}, "to_cut counts", NULL},
+    {"owner.to_cut",
+     "+ 1",
+     OWNER,
+     MODE_SYNC,
+     {.owner = owner_to_snapshot},
+     "to_snapshot counts",
+     NULL},
     {"owned.cut_step",
      "0",
      OWNER,
