@@ -2,6 +2,7 @@
 
 #include "deploy/verify/serial_model.h"
 
+#include <float.h>
 #include <math.h>
 #include <string.h>
 
@@ -63,10 +64,13 @@ static void step(const struct optimizer_settings *o, double g, double rate, doub
     }
 }
 
-/* What is not finite on both sides is no difference. */
-static void compare(double expected, double is, double before, double *worst, double *scale)
+/* What is not finite on both sides is no difference, nor is `noise`. */
+static void compare(double expected, double is, double before, double noise, double *worst,
+                    double *scale)
 {
-    double off = fabs(expected - is);
+    double off = fmax(0, fabs(expected - is) - noise);
+    if (isnan(expected - is))
+        off = NAN;
     *scale = fmax(*scale, fmax(fabs(expected), fabs(before)));
     if (off > *worst || (isnan(off) && isfinite(expected) != isfinite(is)))
         *worst = isnan(off) ? HUGE_VAL : off;
@@ -82,18 +86,21 @@ double serial_model_differs(const struct job *job, const uint64_t *offsets,
     uint32_t arrays = 1 + rule->slot_count, variable = 0;
     double rate = rate_of(job, u);
     for (uint64_t i = 0; i < u->count; i++) {
-        double x[1 + OPTIMIZER_SLOTS_MAX] = {0};
+        double x[1 + OPTIMIZER_SLOTS_MAX] = {0}, noisy[1 + OPTIMIZER_SLOTS_MAX];
         while (variable + 1 < job->variable_count && offsets[variable + 1] <= u->first + i)
             variable++;
         bool bias = job->variables[variable].rank == 1;
         for (uint32_t a = 0; a < arrays; a++)
             x[a] = before[a][i];
-        double g = mean_of(job, u->gradient[i], u->examples, u->gradients);
-        if (!bias)
-            g += 2 * (double)job->l2 * x[0];
-        step(&job->optimizer, g, rate, (double)u->version + 1, bias, x);
+        memcpy(noisy, x, sizeof x);
+        double mean = mean_of(job, u->gradient[i], u->examples, u->gradients);
+        double decay = bias ? 0 : 2 * (double)job->l2 * x[0];
+        step(&job->optimizer, mean + decay, rate, (double)u->version + 1, bias, x);
+        /* Where these two nearly cancel, little is left of float's digits. */
+        double noise = (fabs(mean) + fabs(decay)) * FLT_EPSILON;
+        step(&job->optimizer, mean + decay + noise, rate, (double)u->version + 1, bias, noisy);
         for (uint32_t a = 0; a < arrays; a++)
-            compare(x[a], after[a][i], before[a][i], &worst[a], &scale[a]);
+            compare(x[a], after[a][i], before[a][i], fabs(noisy[a] - x[a]), &worst[a], &scale[a]);
     }
     for (uint32_t a = 0; a < arrays; a++)
         all = fmax(all, worst[a] > 0 ? worst[a] / scale[a] : 0);
