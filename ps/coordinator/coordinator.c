@@ -201,7 +201,8 @@ static void stop_before_start(struct coordinator *c, const struct effect *stoppe
 /* `last`: one more than the worker that came to its gate last; 0: none. */
 static void begin_snapshot(struct coordinator *c, uint64_t step, uint32_t last, bool final)
 {
-    c->training.gate_last = last;
+    if (!final)
+        c->training.gate_last = last;
     act(c, training_write_computations(&c->training, &c->run, step));
     if (c->run.state < FINISHING)
         snapshot_begin(&c->snapshot, &c->run, step, final);
