@@ -76,7 +76,8 @@ static unsigned depth;
 
 /* --- what is held -------------------------------------------------------------------------------- */
 
-static const struct talk_core *const cores[] = {&talk_coordinator, &talk_session, &talk_router};
+static const struct talk_core *const cores[] = {&talk_coordinator, &talk_session, &talk_router,
+                                                &talk_owner};
 
 static const struct talk_core *core; /* NULL: none yet. */
 static bool opened, verbose;
@@ -478,6 +479,8 @@ static bool field_is_as_said(struct packet *packet, const struct talk_kind *kind
         return values_are(packet->payload, said + 7);
     if (strncmp(said, "overtaken=", 10) == 0)
         return overtaken_in(packet->payload) == whole_said(said + 10);
+    if (strncmp(said, "index=", 6) == 0)
+        return packet->message.index == whole_said(said + 6);
     if (strncmp(said, "place=", 6) == 0)
         return packet->place == whole_said(said + 6);
     if (strcmp(said, "member") == 0 || strcmp(said, "member=no") == 0)

@@ -49,7 +49,7 @@ struct talk_core {
     void (*hear)(const struct outgoing *item); /* Whatever comes out; may be NULL. */
 };
 
-extern const struct talk_core talk_coordinator, talk_session, talk_router;
+extern const struct talk_core talk_coordinator, talk_session, talk_router, talk_owner;
 
 extern struct job talk_job;
 extern uint64_t talk_now_us;

@@ -1,6 +1,6 @@
-/* test_owner.c - a shard's owner: exchanges in, results and cuts out, sync and async, with what is
- * late, double or wrong. */
-/* promises: accumulate exit-codes once one-update replay run-json scores server-lost staleness-rules torn */
+/* test_owner.c - a shard's owner: values in memory that others read, scores, staleness and what is not finite,
+ * cuts and loads in the same bits. What it is told and says: tests/talks/owner.talk. */
+/* promises: accumulate exit-codes replay run-json scores staleness-rules torn */
 
 #include "ps/owner/owner.h"
 
@@ -226,99 +226,6 @@ static const struct node left = {0, 2}, right = {2, 2};
 
 /* --- sync ------------------------------------------------------------------------------------ */
 
-TEST(no_update_is_made_before_the_last_leaf_and_one_when_it_is_in, MODE_SYNC)
-{
-    float value = -1;
-    send(f, (struct sent){0, 0, 0, 0, {0, 1}, 8, false});
-    ck_assert_uint_eq(answer(f, NULL).version, 0);
-    send(f, (struct sent){0, 0, 0, 0, {1, 1}, 8, true});
-    ck_assert_uint_eq(answers(f), 0); /* Waits. */
-    send(f, (struct sent){1, 0, 0, 0, {2, 1}, 8, false});
-    ck_assert_uint_eq(answer(f, NULL).version, 0);
-    send(f, (struct sent){1, 0, 0, 0, {3, 1}, 8, false});
-    /* The last push wanted nothing; worker 0's waiting request is released by it. */
-    ck_assert_uint_eq(post_count(&f->post, TO_ROUTER, MESSAGE_RESULT), 2);
-    post_clear(&f->post);
-    pull(f, 1, 0, 1);
-    struct message_result result = answer(f, &value);
-    ck_assert_uint_eq(result.version, 1);
-    ck_assert(value == -4.0f); /* 4 leaves of 8, over 8 examples, at a learning rate of 1. */
-    pull(f, 1, 1, 0);
-    ck_assert_uint_eq(answer(f, &value).version, 0); /* The other chunks stand where they were. */
-    ck_assert(value == 0.0f);
-}
-
-TEST(the_ragged_last_batch_is_divided_by_its_own_examples, MODE_SYNC)
-{
-    float value = 0;
-    for (uint64_t step = 0; step < 3; step++) {
-        uint32_t leaves = job_batch(&f->job, step).leaves;
-        ck_assert_uint_eq(leaves, step < 2 ? 4 : 2);
-        send(f, (struct sent){0, 0, step, 0, tree_root(leaves), 8, true});
-        ck_assert_uint_eq(answer(f, &value).version, step + 1);
-    }
-    ck_assert(value == -1.0f - 1.0f - 2.0f); /* 8 over 8, 8 and 4 examples. */
-}
-
-TEST(everyone_is_released_with_the_same_version_after_the_update, MODE_SYNC)
-{
-    send(f, (struct sent){0, 2, 0, 0, left, 8, true});
-    ck_assert_uint_eq(answers(f), 0);
-    post_clear(&f->post);
-    f->now_us += 750;
-    send(f, (struct sent){1, 2, 0, 0, right, 8, true});
-    ck_assert_uint_eq(post_count(&f->post, TO_ROUTER, MESSAGE_RESULT), 2);
-    struct outgoing *taken = f->post.taken;
-    for (int i = 0; i < 2; i++) {
-        const struct message_result *result = &taken[i].packet.message.result;
-        bool waited = taken[i].packet.peer == 10;
-        ck_assert_uint_eq(result->version, 1);
-        ck_assert(result->verdict == VERDICT_APPLIED);
-        ck_assert_uint_eq(result->held_us, waited ? 750 : 0);
-        ck_assert_uint_eq(taken[i].packet.message.request, waited ? 1 : 2);
-        ck_assert_uint_eq(taken[i].packet.message.index, waited ? 0 : 1);
-        ck_assert(((float *)taken[i].packet.payload->data)[0] == -2.0f);
-    }
-}
-
-TEST(a_stale_gradient_changes_nothing_and_is_counted, MODE_SYNC)
-{
-    float value = 0;
-    send(f, (struct sent){0, 0, 0, 0, tree_root(4), 8, true});
-    answer(f, &value);
-    for (int i = 0; i < 3; i++) {
-        send(f, (struct sent){1, 0, 0, 0, right, 1000, true});
-        struct message_result result = answer(f, &value);
-        ck_assert(result.verdict == VERDICT_STALE);
-        ck_assert_uint_eq(result.version, 1);
-        ck_assert(value == -1.0f);
-    }
-    struct verdict_counts verdicts = counts(f);
-    ck_assert_uint_eq(verdicts.applied, 1);
-    ck_assert_uint_eq(verdicts.stale, 3);
-    send(f, (struct sent){0, 0, 1, 0, tree_root(4), 8, true});
-    answer(f, &value);
-    ck_assert(value == -2.0f); /* Nothing of the stale ones has stayed in the aggregator. */
-}
-
-TEST(a_leaf_counts_once_however_often_and_from_whomever_it_comes, MODE_SYNC)
-{
-    float value = 0;
-    send(f, (struct sent){0, 0, 0, 0, left, 8, false});
-    ck_assert(answer(f, NULL).verdict == VERDICT_APPLIED);
-    send(f, (struct sent){0, 0, 0, 0, left, 8, false});
-    ck_assert(answer(f, NULL).verdict == VERDICT_DUPLICATE);
-    send(f, (struct sent){1, 0, 0, 0, {1, 1}, 8, false}); /* Below one that is there. */
-    ck_assert(answer(f, NULL).verdict == VERDICT_DUPLICATE);
-    send(f, (struct sent){1, 0, 0, 0, right, 8, true});
-    ck_assert(answer(f, &value).verdict == VERDICT_APPLIED);
-    ck_assert(value == -2.0f);
-    struct verdict_counts verdicts = counts(f);
-    ck_assert_uint_eq(verdicts.applied, 2);
-    ck_assert_uint_eq(verdicts.duplicate, 2);
-    ck_assert_uint_eq(verdicts.stale + verdicts.rejected, 0);
-}
-
 TEST(every_gradient_received_has_one_verdict, MODE_SYNC)
 {
     uint32_t sent = 0;
@@ -336,46 +243,6 @@ TEST(every_gradient_received_has_one_verdict, MODE_SYNC)
     ck_assert_uint_eq(v.applied + v.stale + v.duplicate + v.rejected, sent);
     ck_assert_uint_eq(v.applied, 8);
     ck_assert_uint_eq(v.rejected, 2);
-}
-
-TEST(a_pull_never_mixes_versions, MODE_SYNC)
-{
-    float value = 0;
-    send(f, (struct sent){0, 0, 0, 0, tree_root(4), 8, false}); /* Chunk 0 commits alone. */
-    post_clear(&f->post);
-    /* Whoever pulls version 0 gets it of chunk 0, too. */
-    for (uint32_t chunk = 0; chunk < 4; chunk++) {
-        pull(f, 1, chunk, 0);
-        ck_assert_uint_eq(answer(f, &value).version, 0);
-        ck_assert(value == 0.0f);
-    }
-    /* Whoever pulls version 1 waits for the chunks that are not there yet. */
-    for (uint32_t chunk = 0; chunk < 4; chunk++)
-        pull(f, 1, chunk, 1);
-    ck_assert_uint_eq(answer(f, &value).version, 1);
-    ck_assert(value == -1.0f);
-    for (uint32_t chunk = 1; chunk < 4; chunk++) {
-        send(f, (struct sent){0, chunk, 0, 0, tree_root(4), 8, false});
-        ck_assert_uint_eq(post_count(&f->post, TO_ROUTER, MESSAGE_RESULT), 2);
-        ck_assert_uint_eq(post_find(&f->post, TO_ROUTER, MESSAGE_RESULT)->message.result.version,
-                          1);
-        post_clear(&f->post);
-    }
-}
-
-TEST(the_version_before_is_kept_until_a_gradient_proves_that_all_have_left_it, MODE_SYNC)
-{
-    send(f, (struct sent){0, 0, 0, 0, tree_root(4), 8, false});
-    post_clear(&f->post);
-    pull(f, 1, 0, 0);
-    ck_assert_uint_eq(answer(f, NULL).version, 0);
-    send(f, (struct sent){0, 0, 1, 0, left, 8, false}); /* The proof. */
-    post_clear(&f->post);
-    pull(f, 1, 0, 0);
-    ck_assert_uint_eq(post_count(&f->post, TO_ROUTER, MESSAGE_RESULT), 0);
-    struct packet *moved = post_find(&f->post, TO_ROUTER, MESSAGE_MOVED_ON);
-    ck_assert_ptr_nonnull(moved);
-    ck_assert_uint_eq(moved->message.moved_on.version, 1);
 }
 
 TEST(values_given_out_are_not_written_again, MODE_SYNC)
@@ -561,30 +428,6 @@ TEST_KEPT(there_is_one_copy_of_them_on_its_way_at_most, MODE_ASYNC)
     }
 }
 
-TEST(a_repeated_request_takes_the_place_of_the_one_that_waits, MODE_SYNC)
-{
-    send(f, (struct sent){0, 0, 0, 0, left, 8, true});
-    send(f, (struct sent){0, 0, 0, 0, left, 8, true});
-    send(f, (struct sent){1, 0, 0, 0, right, 8, true});
-    ck_assert_uint_eq(post_count(&f->post, TO_ROUTER, MESSAGE_RESULT), 2);
-    bool second = false;
-    for (size_t i = 0; i < f->post.taken_count; i++)
-        second = second || (f->post.taken[i].packet.message.kind == MESSAGE_RESULT &&
-                            f->post.taken[i].packet.message.request == 2);
-    ck_assert(second);
-}
-
-TEST(whoever_waits_for_a_later_version_is_not_given_an_earlier_one, MODE_SYNC)
-{
-    pull(f, 1, 0, 2);
-    for (uint64_t step = 0; step < 2; step++) {
-        ck_assert_uint_eq(post_count(&f->post, TO_ROUTER, MESSAGE_RESULT), 0);
-        send(f, (struct sent){0, 0, step, 0, tree_root(4), 8, false});
-        ck_assert_uint_eq(post_count(&f->post, TO_ROUTER, MESSAGE_RESULT), 1 + (unsigned)step);
-        post_clear(&f->post);
-    }
-}
-
 TEST(a_gradient_that_is_not_finite_ends_the_job_naming_where, MODE_SYNC)
 {
     struct frame *gradient = frame_of(1, 16);
@@ -603,48 +446,6 @@ TEST(a_gradient_that_is_not_finite_ends_the_job_naming_where, MODE_SYNC)
 }
 
 /* --- async ----------------------------------------------------------------------------------- */
-
-TEST(an_async_gradient_is_applied_and_answered_at_once, MODE_ASYNC)
-{
-    float value = 0;
-    for (uint64_t batch = 0; batch < 3; batch++) {
-        send(f, (struct sent){0, 0, batch, batch, left, 8, true});
-        struct message_result result = answer(f, &value);
-        ck_assert(result.verdict == VERDICT_APPLIED);
-        ck_assert_uint_eq(result.version, batch + 1);
-        ck_assert_uint_eq(result.staleness, 0);
-    }
-    ck_assert(value == -4.0f); /* 8 over 8, 8 and 4 examples. */
-}
-
-TEST(an_async_duplicate_changes_nothing, MODE_ASYNC)
-{
-    float value = 0;
-    send(f, (struct sent){0, 0, 1, 0, left, 8, true});
-    send(f, (struct sent){0, 0, 0, 0, left, 8, true});
-    post_clear(&f->post);
-    for (uint64_t batch = 0; batch < 2; batch++) {
-        send(f, (struct sent){1, 0, batch, 0, left, 1000, true});
-        struct message_result result = answer(f, &value);
-        ck_assert(result.verdict == VERDICT_DUPLICATE);
-        ck_assert_uint_eq(result.version, 2);
-        ck_assert_uint_eq(result.staleness, 0);
-        ck_assert(value == -2.0f);
-    }
-    struct verdict_counts verdicts = counts(f);
-    ck_assert_uint_eq(verdicts.applied, 2);
-    ck_assert_uint_eq(verdicts.duplicate, 2);
-}
-
-TEST(staleness_is_the_updates_since_the_version_it_was_made_from, MODE_ASYNC)
-{
-    const uint64_t bases[] = {0, 0, 0, 3, 1}; /* Of the versions that there are. */
-    const uint64_t expected[] = {0, 1, 2, 0, 3};
-    for (uint64_t batch = 0; batch < 5; batch++) {
-        send(f, (struct sent){batch % 2, 0, batch, bases[batch], left, 1, true});
-        ck_assert_uint_eq(answer(f, NULL).staleness, expected[batch]);
-    }
-}
 
 /* What the owner says of staleness at a cut. */
 static struct staleness staleness_at_snapshot(struct fixture *f)
@@ -859,16 +660,6 @@ TEST_PLAIN(or_it_is_lost_and_its_batch_counts_without_it)
     close_fixture(&f);
 }
 
-TEST(chunks_of_one_async_pull_may_be_at_different_versions, MODE_ASYNC)
-{
-    send(f, (struct sent){0, 0, 0, 0, left, 8, false});
-    post_clear(&f->post);
-    pull(f, 1, 0, 0);
-    ck_assert_uint_eq(answer(f, NULL).version, 1);
-    pull(f, 1, 1, 0);
-    ck_assert_uint_eq(answer(f, NULL).version, 0);
-}
-
 TEST(an_async_payload_in_flight_is_not_written, MODE_ASYNC)
 {
     float value = 0;
@@ -970,16 +761,6 @@ TEST_PLAIN(behind_the_last_step_nothing_is_copied_and_the_cut_stays_as_it_was)
     close_fixture(&f);
 }
 
-TEST(a_cut_that_training_has_passed_is_not_taken, MODE_SYNC)
-{
-    send(f, (struct sent){0, 2, 0, 0, tree_root(4), 8, false});
-    post_clear(&f->post);
-    cut(f, 0);
-    bool taken = post_order(&f->post, TO_ROUTER, ORDER_OWNER_SNAPSHOT)->owner_snapshot.taken;
-    ck_assert(!taken);
-    ck_assert_uint_eq(post_count(&f->post, TO_CHECKPOINTER, MESSAGE_CHUNK_STATE), 0);
-}
-
 TEST_PLAIN(what_was_cut_loads_and_goes_on_with_the_same_bits)
 {
     struct fixture a, b;
@@ -1025,36 +806,6 @@ TEST_PLAIN(what_was_cut_loads_and_goes_on_with_the_same_bits)
     close_fixture(&b);
 }
 
-#define TEST_PLAN(name, ...)                                                                       \
-    SUITE_TEST(name, struct fixture, f, open_plan(f, __VA_ARGS__), close_fixture(f))
-
-TEST_PLAN(chunk_states_that_do_not_fit_are_ignored, small_job(MODE_SYNC, 2, 1), NULL)
-{
-    order_load(f, (struct order_load){.restore = true});
-    const struct message_chunk_state bad[] = {
-        {.first = 8, .count = 16},
-        {.first = 0, .count = 15},
-        {.first = 0, .count = 17},
-        {.first = 0, .count = 16, .array = 1},
-        {.first = UINT64_MAX, .count = 16},
-        {.first = 0, .count = UINT64_MAX},
-        {.first = 64, .count = 16},
-        {.first = 0, .count = 16, .step = 1},
-        {.first = 16, .count = 16, .step = 1},
-        {.first = 32, .count = 16, .step = 1},
-        {.first = 48, .count = 16, .step = 1}, /* All there are, of another checkpoint. */
-    };
-    for (size_t i = 0; i < sizeof bad / sizeof *bad; i++) {
-        struct packet state = {.message.kind = MESSAGE_CHUNK_STATE, .payload = frame_of(5, 16)};
-        state.message.chunk_state = bad[i];
-        owner_handle(f->owner, &state, f->now_us, &f->post.outbox);
-    }
-    struct packet empty = {.message.kind = MESSAGE_CHUNK_STATE};
-    empty.message.chunk_state = (struct message_chunk_state){.first = 0, .count = 16};
-    owner_handle(f->owner, &empty, f->now_us, &f->post.outbox);
-    ck_assert_uint_eq(post_count_all(&f->post), 0);
-}
-
 TEST_PLAIN(an_owner_without_chunks_says_at_once_that_it_is_done)
 {
     struct job job = small_job(MODE_SYNC, 1, 2);
@@ -1080,19 +831,6 @@ TEST_PLAIN(an_owner_without_chunks_says_at_once_that_it_is_done)
 
 /* --- asking again ----------------------------------------------------------------------------- */
 
-/* "I have sent this node": a header, no gradient. */
-static void retry(struct fixture *f, uint32_t worker, uint64_t step, struct node node, bool want)
-{
-    struct packet packet = request_of(f, worker, 7000 + f->request);
-    packet.message.exchange = (struct message_exchange){.step = step,
-                                                        .gradient = true,
-                                                        .retry = true,
-                                                        .node = node,
-                                                        .want = want,
-                                                        .want_version = step + 1};
-    handle(f, packet);
-}
-
 /* The same of all that step 0 needs, with what the worker's replica comes to at that version. */
 static bool retry_ends(struct fixture *f, uint64_t base, uint64_t replica)
 {
@@ -1117,77 +855,6 @@ static bool retry_ends(struct fixture *f, uint64_t base, uint64_t replica)
     return ends;
 }
 
-/* The only thing said is a receipt for the latest request. */
-static void check_receipt(struct fixture *f, uint64_t step, struct node node, bool missing)
-{
-    ck_assert_uint_eq(post_count_all(&f->post), 1);
-    struct packet *packet = post_find(&f->post, TO_ROUTER, MESSAGE_RECEIPT);
-    ck_assert_ptr_nonnull(packet);
-    const struct message_receipt *receipt = &packet->message.receipt;
-    ck_assert_uint_eq(packet->message.request, f->request);
-    ck_assert_uint_eq(receipt->chunk, 0);
-    ck_assert_uint_eq(receipt->step, step);
-    ck_assert(node_equal(receipt->node, node));
-    ck_assert_int_eq(receipt->missing, missing);
-    post_clear(&f->post);
-}
-
-TEST(a_retry_says_whether_the_gradient_is_held_and_is_none_itself, MODE_SYNC)
-{
-    float value = 0;
-    retry(f, 0, 0, left, true);
-    check_receipt(f, 0, left, true);
-    send(f, (struct sent){0, 0, 0, 0, left, 8, true});
-    post_clear(&f->post);
-    retry(f, 0, 0, left, false);
-    check_receipt(f, 0, left, false);
-    retry(f, 1, 0, (struct node){1, 1}, false); /* Below one that is held. */
-    check_receipt(f, 0, (struct node){1, 1}, false);
-    retry(f, 0, 0, tree_root(4), false); /* Above it. */
-    check_receipt(f, 0, tree_root(4), true);
-    retry(f, 0, 0, left, true);
-    check_receipt(f, 0, left, false);
-    uint64_t waiting_read = f->request;
-    retry(f, 1, 0, right, true); /* Missing, and so nothing waits. */
-    check_receipt(f, 0, right, true);
-    retry(f, 1, 1, left, true); /* Of a step that nobody can have made: nothing is said. */
-    ck_assert_uint_eq(post_count_orders(&f->post, TO_ROUTER, ORDER_TAKEN), 1);
-    ck_assert_uint_eq(post_count_all(&f->post), 1);
-    post_clear(&f->post);
-
-    send(f, (struct sent){1, 0, 0, 0, right, 8, false});
-    ck_assert_uint_eq(post_count(&f->post, TO_ROUTER, MESSAGE_RESULT), 2);
-    bool released = false; /* The repeated request, in place of the first. */
-    for (size_t i = 0; i < f->post.taken_count; i++) {
-        const struct packet *packet = &f->post.taken[i].packet;
-        if (packet->message.request != waiting_read || packet->payload == NULL)
-            continue;
-        released = true;
-        ck_assert(packet->message.result.verdict == VERDICT_DUPLICATE);
-    }
-    ck_assert(released);
-    post_clear(&f->post);
-
-    for (int want = 0; want < 2; want++) { /* Its step is over. */
-        retry(f, 0, 0, left, want);
-        struct message_result result = answer(f, &value);
-        ck_assert(result.verdict == VERDICT_STALE);
-        ck_assert_int_eq(result.parameters, want);
-        ck_assert_uint_eq(result.version, 1);
-    }
-    ck_assert(value == -2.0f);
-    send(f, (struct sent){0, 0, 1, 0, tree_root(4), 8, false});
-    send(f, (struct sent){0, 0, 2, 0, tree_root(2), 8, false});
-    post_clear(&f->post);
-    retry(f, 0, 0, left, true);
-    ck_assert_uint_eq(post_find(&f->post, TO_ROUTER, MESSAGE_MOVED_ON)->message.moved_on.version,
-                      3);
-    post_clear(&f->post);
-    struct verdict_counts v = counts(f);
-    ck_assert_uint_eq(v.applied, 4);
-    ck_assert_uint_eq(v.stale + v.duplicate + v.rejected, 0);
-}
-
 /* The exchange itself was lost on its way, and others have sent its gradients meanwhile: what the
  * replica comes to is in the retry, and nowhere else. */
 TEST(a_retry_of_a_replica_that_is_another_is_the_end_as_well, MODE_ALLREDUCE)
@@ -1207,89 +874,6 @@ TEST(a_retry_of_a_replica_that_is_another_is_the_end_as_well, MODE_ALLREDUCE)
     ck_assert(!retry_ends(f, 0, same + 1)); /* The chunk is not at that version any more. */
 }
 
-TEST(an_async_retry_says_whether_the_batch_is_taken, MODE_ASYNC)
-{
-    float value = 0;
-    for (int skip = 0; skip < 2; skip++) {
-        retry(f, 0, (uint64_t)skip, tree_root(4), true);
-        check_receipt(f, (uint64_t)skip, tree_root(4), true);
-        struct sent sent = {.step = (uint64_t)skip, .value = 8};
-        struct packet packet = push_of(f, &sent, skip ? NULL : frame_of(8, 16));
-        packet.message.exchange.skip = skip;
-        handle(f, packet);
-        post_clear(&f->post);
-        retry(f, 0, (uint64_t)skip, tree_root(4), true);
-        struct message_result result = answer(f, &value);
-        ck_assert(result.verdict == VERDICT_DUPLICATE);
-        ck_assert_uint_eq(result.version, 1 + (uint64_t)skip);
-        ck_assert(value == -1.0f);
-    }
-    struct verdict_counts v = counts(f);
-    ck_assert_uint_eq(v.applied, 1);
-    ck_assert_uint_eq(v.rejected, 1);
-    ck_assert_uint_eq(v.stale + v.duplicate, 0);
-}
-
-TEST(a_gradient_held_at_the_barrier_is_confirmed_when_that_is_asked_for, MODE_SYNC)
-{
-    for (int times = 0; times < 2; times++) { /* A duplicate is held as well. */
-        struct sent sent = {0, 0, 0, 0, left, 8, true};
-        struct packet packet = push_of(f, &sent, frame_of(8, 16));
-        packet.message.exchange.receipt = true;
-        handle(f, packet);
-        check_receipt(f, 0, left, false);
-    }
-    struct sent last = {1, 0, 0, 0, right, 8, true}; /* Nothing is held any more when it is in. */
-    struct packet packet = push_of(f, &last, frame_of(8, 16));
-    packet.message.exchange.receipt = true;
-    handle(f, packet);
-    ck_assert_uint_eq(post_count(&f->post, TO_ROUTER, MESSAGE_RESULT), 2);
-    ck_assert_uint_eq(post_count_all(&f->post), 2);
-}
-
-TEST(a_pull_that_has_to_wait_is_confirmed_when_that_is_asked_for, MODE_SYNC)
-{
-    for (int with = 0; with < 3; with++) {
-        struct packet packet = pull_of(f, 0, 0, 1);
-        packet.message.exchange.receipt = with == 1;
-        packet.message.exchange.retry = with == 2;
-        handle(f, packet);
-        ck_assert_uint_eq(post_count(&f->post, TO_ROUTER, MESSAGE_RECEIPT), with > 0);
-        ck_assert_uint_eq(post_count_orders(&f->post, TO_ROUTER, ORDER_TAKEN), with == 0);
-        post_clear(&f->post);
-    }
-    struct packet now = pull_of(f, 0, 0, 0);
-    now.message.exchange.receipt = true;
-    handle(f, now);
-    ck_assert_uint_eq(answer(f, NULL).version, 0);
-}
-
-TEST(whoever_wants_the_newest_gets_it_at_once_and_waits_for_nothing_else, MODE_SYNC)
-{
-    for (uint64_t version = 0; version < 2; version++) {
-        pull(f, 1, 0, version + 1);
-        struct packet newest = pull_of(f, 1, 0, 0);
-        newest.message.exchange.newest = true;
-        handle(f, newest);
-        ck_assert_uint_eq(answer(f, NULL).version, version);
-        send(f, (struct sent){0, 0, version, 0, tree_root(4), 8, false});
-        ck_assert_uint_eq(post_count(&f->post, TO_ROUTER, MESSAGE_RESULT), 1);
-        post_clear(&f->post);
-    }
-}
-
-TEST(a_worker_of_any_index_can_wait, MODE_SYNC)
-{
-    const uint32_t workers[] = {0, 1023, 7, 8, 300};
-    for (size_t i = 0; i < sizeof workers / sizeof *workers; i++)
-        pull(f, workers[i], 0, 1);
-    post_clear(&f->post);
-    send(f, (struct sent){2, 0, 0, 0, tree_root(4), 8, false});
-    ck_assert_uint_eq(post_count(&f->post, TO_ROUTER, MESSAGE_RESULT), 6);
-    for (size_t i = 0; i < f->post.taken_count; i++)
-        ck_assert_uint_eq(f->post.taken[i].packet.peer, 10 + f->post.taken[i].packet.message.index);
-}
-
 /* --- generations ------------------------------------------------------------------------------ */
 
 /* Go back, to the beginning or to version 2 with 100 everywhere. */
@@ -1307,42 +891,6 @@ static void go_back(struct fixture *f, bool restore)
             (struct message_chunk_state){.step = 2, .first = 16 * i, .count = 16};
         owner_handle(f->owner, &state, f->now_us, &f->post.outbox);
     }
-}
-
-/* Groups of 4 in epochs of 3 batches: a cut after 2 finds one open. */
-TEST_PLAIN(what_is_held_is_in_a_cut_and_both_counts_are)
-{
-    struct fixture f;
-    struct job job = small_job(MODE_ASYNC, 2, 1);
-    job.accumulate = 4;
-    open_plan(&f, job, NULL);
-    load(&f);
-    for (uint64_t batch = 0; batch < 2; batch++)
-        for (uint32_t chunk = 0; chunk < 4; chunk++) {
-            float value;
-            post_clear(&f.post);
-            send(&f, (struct sent){.chunk = chunk, .step = batch, .value = 8, .want = true});
-            struct message_result result = answer(&f, &value);
-            ck_assert_int_eq(result.verdict, VERDICT_APPLIED);
-            ck_assert_uint_eq(result.version, 0); /* At once, and without it. */
-            ck_assert(value == 0);
-        }
-    post_clear(&f.post);
-    cut(&f, 2);
-    ck_assert_uint_eq(post_count(&f.post, TO_CHECKPOINTER, MESSAGE_CHUNK_STATE), 4);
-    struct packet *state = post_find(&f.post, TO_CHECKPOINTER, MESSAGE_CHUNK_STATE);
-    ck_assert_uint_eq(state->message.chunk_state.step, 2);
-    ck_assert_uint_eq(state->message.chunk_state.version, 1);
-    ck_assert(((float *)state->payload->data)[0] == -1.0f); /* 16 over 16 examples. */
-    go_back(&f, true);                                      /* To 2 batches and no version. */
-    post_clear(&f.post);
-    send(&f, (struct sent){.step = 2, .value = 8, .want = true});
-    float value;
-    ck_assert_uint_eq(answer(&f, &value).version, 1); /* The end of the epoch closes it. */
-    ck_assert(value == 98.0f);                        /* 8 over 4 examples. */
-    send(&f, (struct sent){.chunk = 1, .step = 2, .base = 1, .value = 8, .want = true});
-    ck_assert_int_eq(answer(&f, NULL).verdict, VERDICT_REJECTED); /* No such version is there. */
-    close_fixture(&f);
 }
 
 /* Adam in groups of 4 and epochs of 10 batches, on 64 elements in chunks of this size. */
@@ -1512,97 +1060,6 @@ TEST(going_back_changes_nothing_that_was_given_out, MODE_SYNC)
             ck_assert(((float *)held[i]->data)[e] == expected[i % 4]);
         frame_release(held[i]);
     }
-}
-
-TEST(going_back_before_all_is_loaded_starts_over, MODE_SYNC)
-{
-    float value;
-    f->generation = 1;
-    order(f, true);
-    struct packet state = {.message = {.kind = MESSAGE_CHUNK_STATE, .generation = 1},
-                           .payload = frame_of(7, 16)};
-    state.message.chunk_state = (struct message_chunk_state){.step = 2, .count = 16};
-    owner_handle(f->owner, &state, f->now_us, &f->post.outbox);
-    go_back(f, true);
-    loaded(f);
-    pull(f, 0, 0, 2);
-    ck_assert_uint_eq(answer(f, &value).version, 2);
-    ck_assert(value == 100.0f);
-}
-
-TEST(what_is_of_another_generation_is_not_touched, MODE_SYNC)
-{
-    go_back(f, false);
-    loaded(f);
-    const enum message_kind kinds[] = {MESSAGE_EXCHANGE, MESSAGE_CHUNK_STATE, MESSAGE_CUT};
-    for (int i = 0; i < 6; i++) {
-        struct packet packet = pull_of(f, 0, 0, 0);
-        packet.message.kind = kinds[i % 3];
-        packet.message.generation = i < 3 ? 0 : 2;
-        packet.payload = frame_of(1, 16);
-        owner_handle(f->owner, &packet, f->now_us, &f->post.outbox);
-        ck_assert_ptr_null(packet.payload);
-    }
-    ck_assert_uint_eq(post_count_all(&f->post), 0);
-}
-
-/* A server that was not lost itself goes back like every other. */
-TEST(an_async_server_goes_back_and_keeps_nothing_of_what_it_had, MODE_ASYNC)
-{
-    float value = 0;
-    for (uint64_t batch = 0; batch < 5; batch++)
-        for (uint32_t chunk = 0; chunk < 4; chunk++)
-            send(f, (struct sent){0, chunk, batch, 0, left, 8, false});
-    cut(f, 7); /* Given up. */
-    post_clear(&f->post);
-    go_back(f, true);
-    loaded(f);
-    for (uint32_t chunk = 0; chunk < 4; chunk++) {
-        pull(f, 0, chunk, 0);
-        ck_assert_uint_eq(answer(f, &value).version, 2);
-        ck_assert(value == 100.0f);
-    }
-    ck_assert_uint_eq(counts(f).applied, 0);
-    for (uint64_t batch = 0; batch < 6; batch++) { /* Those of the checkpoint, and no other. */
-        send(f, (struct sent){1, 1, batch, 2, left, 8, true});
-        ck_assert(answer(f, &value).verdict == (batch < 2 ? VERDICT_DUPLICATE : VERDICT_APPLIED));
-    }
-    ck_assert_uint_eq(post_count(&f->post, TO_CHECKPOINTER, MESSAGE_CHUNK_STATE), 0);
-}
-
-TEST(without_a_checkpoint_an_async_server_goes_back_to_the_beginning, MODE_ASYNC)
-{
-    float value = 1;
-    send(f, (struct sent){0, 1, 4, 0, left, 8, false});
-    go_back(f, false);
-    loaded(f);
-    pull(f, 0, 1, 0);
-    ck_assert_uint_eq(answer(f, &value).version, 0);
-    ck_assert(value == 0);
-    send(f, (struct sent){1, 1, 4, 0, left, 8, true});
-    ck_assert(answer(f, NULL).verdict == VERDICT_APPLIED);
-}
-
-/* Nobody who is told of the going back has such a one: the values are pulled anew. */
-TEST(an_async_gradient_from_a_version_that_there_is_not_is_rejected, MODE_ASYNC)
-{
-    float value = 0;
-    go_back(f, true);
-    loaded(f);
-    send(f, (struct sent){0, 1, 2, 3, left, 8, true});
-    ck_assert(answer(f, &value).verdict == VERDICT_REJECTED);
-    ck_assert(value == 100.0f);
-    send(f, (struct sent){0, 1, 2, 2, left, 8, true});
-    ck_assert(answer(f, NULL).verdict == VERDICT_APPLIED);
-}
-
-TEST(the_verdict_that_makes_a_cut_is_counted_in_it, MODE_SYNC)
-{
-    cut(f, 1);
-    for (uint32_t chunk = 0; chunk < 4; chunk++)
-        send(f, (struct sent){0, chunk, 0, 0, tree_root(4), 8, false});
-    const struct order *taken = post_order(&f->post, TO_ROUTER, ORDER_OWNER_SNAPSHOT);
-    ck_assert_uint_eq(taken->owner_snapshot.verdicts.applied, 4);
 }
 
 /* --- values that workers on this host read where they are written -------------------------- */
