@@ -7,7 +7,7 @@ Mutants are made in a copy of the tree. One that does not compile, or compiles t
 not count. It is killed when a test fails, crashes, leaks or takes too long; the cheapest come first.
 SAMPLE of all mutants are drawn (0: all); V=1 prints those killed as well. mutants.txt lists known
 survivors with the reason: they count, but are neither run nor printed. With others the exit code is 1."""
-import collections, glob, os, random, re, resource, signal, subprocess, sys, tempfile  # noqa: E401
+import collections, glob, os, random, re, resource, subprocess, sys, tempfile  # noqa: E401
 
 BUILD, SAMPLE, SEED, FILES = sys.argv[1], int(sys.argv[2]), sys.argv[3], sys.argv[4:]
 STAGES = {"unit": "tests/together/unit", "talks": "tests/talks/talk",
@@ -29,7 +29,6 @@ NO_STATEMENT = r"(?:const|static|struct|enum|bool|float|double|int|unsigned|size
                r"for|if|while|do|else|return|break|continue|case|default|goto|switch|log_\w+)\b"
 STATEMENT = r"(?<=[;{}):~])\s*\n\s*(?!" + NO_STATEMENT + r")((?:\w|\*\w|--)[^;{}]*(?:=|\(|\+\+|--)[^;{}]*;)"
 
-
 def changes(source):
     """The function, start, end and new text of each mutant."""
     text = re.sub(UNTOUCHED, lambda match: re.sub(r"[^\n]", "~", match[0]), source, flags=re.S | re.M)
@@ -47,25 +46,20 @@ def changes(source):
         for match in re.compile(STATEMENT).finditer(*where):
             yield name, *match.span(1), "{" + "\n" * match[1].count("\n") + "}"
 
-
 def lines(source, start, end, other):
     """The lines of a mutant, before and after."""
     first, last = source.rindex("\n", 0, start) + 1, source.index("\n", end)
     both = source[first:last], source[first:start] + other + source[end:last]
     return " -> ".join(" ".join(text.split()).replace("{ }", "{}") for text in both)
 
-
 def run(command, seconds=60, **options):
     """Whether it ended well, within so many seconds of the processor."""
-    child = subprocess.Popen(
-        command, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL, start_new_session=True,
-        preexec_fn=lambda: resource.setrlimit(resource.RLIMIT_CPU, (seconds, seconds)), **options)
+    quiet = {"stdout": subprocess.DEVNULL, "stderr": subprocess.DEVNULL, "timeout": 100}
+    limit = lambda: resource.setrlimit(resource.RLIMIT_CPU, (seconds, seconds))  # noqa: E731
     try:
-        return child.wait(100) == 0
+        return subprocess.run(command, preexec_fn=limit, **quiet, **options).returncode == 0
     except subprocess.TimeoutExpired:
-        os.killpg(child.pid, signal.SIGKILL)
-        return child.wait() == 0
-
+        return False
 
 def compiled(commands, path, text):
     """The path of the object and its bytes, or None."""
@@ -76,7 +70,6 @@ def compiled(commands, path, text):
         with open(name, "rb") as file:
             return name, file.read()
 
-
 def tests(path, stage):
     """The arguments of each run of the stage's program."""
     if stage == "verify":
@@ -84,10 +77,8 @@ def tests(path, stage):
         return [f"syncopate verify --seed 1000001 --histories 200 --mode {mode}".split() for mode in modes]
     rooms = sorted(ROOMS, key=lambda room: room != path.split("/")[1])
     found = {"unit": [f"tests/unit/{room}/test_*.c" for room in rooms], "talks": ["tests/talks/*.talk"]}
-    names = [os.path.basename(test).split(".")[0] for pattern in found.get(stage, ["tests"])
-             for test in sorted(glob.glob(pattern))]
-    return [[name] for name in names if name not in ALONE]
-
+    files = [test for pattern in found.get(stage, ["tests"]) for test in sorted(glob.glob(pattern))]
+    return [[name] for name in (os.path.basename(file).split(".")[0] for file in files) if name not in ALONE]
 
 def killer(commands, path):
     """The stage whose tests fail with the objects as they are, and the test; or None."""
@@ -98,7 +89,6 @@ def killer(commands, path):
         for test in tests(path, stage):
             if not run(test, seconds, executable=f"{BUILD}/{target}", env={**os.environ, "CK_FORK": fork}):
                 return stage, test[0]
-
 
 def main():
     with open("tests/mutants.txt") as file:
@@ -126,17 +116,15 @@ def main():
                 fate = ["known"] if f"{path}: {what}" in known else killer(commands, path) or ["new"]
                 count.update(["mutants", fate[0]])
                 if fate[0] == "new" or os.environ.get("V"):
-                    print(f"{path}:" + str(source.count("\n", 0, start) + 1), what, *fate, flush=True)
+                    print(path + ":%d" % (source.count("\n", 0, start) + 1), what, *fate, flush=True)
             with open(same[path][0], "wb") as file:
                 file.write(same[path][1])
             if SAMPLE and sum(count["mutants"] for count in counts.values()) >= SAMPLE:
                 break
-    columns = ["mutants", *STAGES, "known", "new"]
-    print(f"{'':24}", *(f"{column:>9}" for column in columns))
-    for path, count in [*counts.items(), ("all", sum(counts.values(), collections.Counter()))]:
-        print(f"{path:24}", *(f"{count[column]:9}" for column in columns))
+    columns, counts["all"] = ["mutants", *STAGES, "known", "new"], sum(counts.values(), collections.Counter())
+    for path, count in [("", {column: column for column in columns}), *counts.items()]:
+        print(f"{path:24}", *(f"{count[column]:>9}" for column in columns))
     return count["new"] > 0
-
 
 if __name__ == "__main__":
     sys.exit(main())

@@ -88,7 +88,6 @@ void lease_book_speak(struct lease_book *book, struct computation *computation,
         if (said->said && now_us - said->said_us < REPEAT_US)
             continue;
         add_lease(book, said, envelope, said->request, computation, now_us, outbox);
-        book->said_us = said->said ? book->said_us : now_us;
         said->said = true;
         said->said_us = now_us;
     }
@@ -110,7 +109,7 @@ static void heard(struct lease_book *book, uint64_t request)
 
 void lease_book_tick(struct lease_book *book, struct envelope *envelope, bool idle, uint64_t now_us)
 {
-    if (idle && !book->enough && book->said_count == 0 && now_us - book->said_us >= REPEAT_US)
+    if (idle && !book->enough && book->said_count == 0 && now_us - book->answered_us >= REPEAT_US)
         lease_book_ask(book, envelope);
 }
 
@@ -147,7 +146,7 @@ void lease_book_work(struct lease_book *book, struct envelope *envelope,
 {
     uint64_t batch = message->work.batch;
     heard(book, message->request);
-    book->said_us = now_us;
+    book->answered_us = now_us;
     if (message->work.enough)
         book->enough = true;
     if (message->work.enough || message->work.none || batch >= book->job->steps ||

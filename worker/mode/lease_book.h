@@ -39,7 +39,7 @@ struct lease_book {
     uint64_t taken_end;
     struct lease_said said[LEASES_SAID_MAX]; /* Oldest first. */
     uint32_t said_count;
-    uint64_t said_us; /* When a LEASE was last sent or answered. */
+    uint64_t answered_us; /* When a LEASE was last answered. */
 };
 
 void lease_book_init(struct lease_book *book, const struct job *job);

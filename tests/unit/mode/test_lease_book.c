@@ -169,6 +169,9 @@ TEST(more_unanswered_leases_than_there_is_room_for_forget_the_oldest)
     post_clear(&f->post);
     work(f, 0, 0); /* It comes again, because nobody has heard. */
     ck_assert_uint_eq(post_find(&f->post, TO_SERVER, MESSAGE_LEASE)->message.lease.batch, 0);
+    work(f, f->envelope.last_request, 100); /* The answer to the last one leaves the others. */
+    ck_assert_uint_eq(f->book.said_count, LEASES_SAID_MAX - 1);
+    ck_assert_uint_eq(f->book.said[LEASES_SAID_MAX - 2].batch, LEASES_SAID_MAX + 1);
 }
 
 TEST(with_enough_nobody_asks)

@@ -312,6 +312,17 @@ TEST_LENT(versions_take_turns_in_the_memory_that_is_lent, 1)
         ck_assert(f->window.values[copy][15] == 0.0f && f->window.values[copy][32] == 0.0f);
 }
 
+/* Not to hold a place that later versions need. */
+TEST_LENT(what_is_kept_of_lent_memory_is_a_copy, 1)
+{
+    step(f);
+    struct frame *kept = chunk_keep(&f->chunk);
+    ck_assert_ptr_nonnull(kept);
+    ck_assert_ptr_ne(kept, f->chunk.values);
+    ck_assert_mem_eq(kept->data, f->chunk.values->data, kept->bytes);
+    frame_release(kept);
+}
+
 TEST_LENT(lent_memory_that_somebody_holds_is_left_out_until_it_is_given_back, 1)
 {
     step(f);
