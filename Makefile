@@ -154,7 +154,7 @@ SCRIPTS   := .ci/run $(wildcard deploy/*.sh deploy/*/*.sh tests/*.sh tests/*/*.s
 .PHONY: help setup setup-bench setup-check libraries all demo check check-later check-rest check-all tests unit asan tsan sim \
         coverage run-coverage \
         fuzz fuzz-corpus fuzzers bench chaos matrix \
-        size include-direction format format-check script-check validate shapes tidy install uninstall clean benches \
+        size book include-direction format format-check script-check validate shapes tidy install uninstall clean benches \
         run-tests bench-known engines bare image deb mutants FORCE
 
 help: ## this list
@@ -293,6 +293,9 @@ coverage: setup-check ## lines and branches run by units, threads and simulation
 
 size: ## lines of code a room, tokens, bytes of pages
 	@tests/size.sh
+
+book: all ## the source in reading order; what it calls outside itself
+	@tests/book.sh $(BUILD)
 
 include-direction: ## who may include what; what comments point at
 	@tests/include_direction.sh

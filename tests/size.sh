@@ -1,11 +1,12 @@
 #!/usr/bin/env bash
-# size.sh [--check] - how large the project is, a room a line: files, lines, lines of code, tokens.
+# size.sh [--check | --files] - how large the project is, a room a line: files, lines, lines of code, tokens.
 #
 # A line of code is neither blank nor comment; one of more than 100 columns counts as its length over 80,
 # so that packing does not make anything smaller. Tokens (words, numbers, strings, signs) show packing, too.
 # Counted are .c .h .inc .proto .py .js .css .html .sh .talk .words and the Makefile, as git has them, laid out by
 # clang-format; pages (.md) are counted in bytes. A room is a folder below common, ps, worker or deploy.
 #
+# --files: the files named on standard input, a line each.
 # --check: fails where a room has more lines of code than tests/size.limits gives it, or has no limit. A limit
 # is raised by a commit of its own, which says why.
 set -euo pipefail
@@ -17,6 +18,7 @@ count()
     # shellcheck disable=SC2016 # For awk.
     xargs -d '\n' awk '
         function room_of(name,   part, n) {
+            if (ENVIRON["by_file"]) return name
             n = split(name, part, "/")
             if (part[1] == "tests" || part[1] == "proto" || n == 1) return n == 1 ? "Makefile" : part[1]
             return n == 2 ? part[1] : part[1] "/" part[2]
@@ -55,6 +57,10 @@ count()
         END { for (room in files) print room, files[room], lines[room], code[room], tokens[room] }'
 }
 
+if [ "${1-}" = --files ]; then
+    by_file=1 count
+    exit
+fi
 table=$(git ls-files '*.c' '*.h' '*.inc' '*.proto' '*.py' '*.js' '*.css' '*.html' '*.sh' '*.talk' '*.words' Makefile | count | sort)
 
 if [ "${1-}" = --check ]; then
