@@ -853,6 +853,7 @@ START_TEST(hold)
     unsigned end = titles[_i] + 1;
     while (end < line_count && !is_block(lines[end].text, "talk"))
         end++;
+    bound_count = depth = 0;
     stack[depth++] = titles[_i];
     run(titles[_i] + 1, end);
     if (core != NULL)
