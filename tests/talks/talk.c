@@ -879,5 +879,7 @@ int main(int argc, char **argv)
     suite_add_tcase(suite, tcase);
     SRunner *runner = srunner_create(suite);
     srunner_run_all(runner, CK_ENV);
-    return srunner_ntests_failed(runner) > 0 || title_count == 0;
+    int failed = srunner_ntests_failed(runner);
+    srunner_free(runner);
+    return failed > 0 || title_count == 0;
 }
