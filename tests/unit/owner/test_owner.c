@@ -549,16 +549,16 @@ TEST_PLAIN(a_batch_beyond_the_window_is_rejected_and_not_taken)
     close_fixture(&f);
 }
 
-/* With the worker's word for it, or found out here. */
+/* With the worker's word for it, or found out here: in the last chunk of its variable. */
 TEST_EACH(an_async_batch_whose_gradient_is_not_finite_counts_and_changes_nothing, 2, MODE_ASYNC)
 {
     const int told = _i;
     float value = 0;
-    send(f, (struct sent){0, 0, 0, 0, left, 8, true});
+    send(f, (struct sent){0, 2, 0, 0, left, 8, true});
     answer(f, &value);
     struct frame *gradient = frame_of(1, 16);
     ((float *)gradient->data)[15] = INFINITY;
-    struct sent sent = {1, 0, 1, 0, left, 0, true};
+    struct sent sent = {1, 2, 1, 0, left, 0, true};
     struct packet packet = push_of(f, &sent, gradient);
     if (told) {
         frame_release(gradient);
@@ -576,7 +576,7 @@ TEST_EACH(an_async_batch_whose_gradient_is_not_finite_counts_and_changes_nothing
     ck_assert(value == -1.0f);
     send(f, sent); /* The batch is taken. */
     ck_assert(answer(f, &value).verdict == VERDICT_DUPLICATE);
-    send(f, (struct sent){0, 0, 2, 2, left, 8, true});
+    send(f, (struct sent){0, 2, 2, 2, left, 8, true});
     ck_assert_uint_eq(answer(f, &value).version, 3);
     ck_assert(value == -3.0f);
     struct verdict_counts v = counts(f);
