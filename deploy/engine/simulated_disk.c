@@ -387,11 +387,11 @@ static const char *below(const char *path, const char *directory)
     return inside ? path + length + 1 : NULL;
 }
 
-bool simulated_disk_is_durable(const struct simulated_disk *disk, const char *folder, uint64_t us)
+bool simulated_disk_is_durable(const struct simulated_disk *disk, const char *prefix, uint64_t us)
 {
     for (size_t i = 0; i < disk->change_count; i++)
         if (disk->changes[i].ends_us > us && !disk->changes[i].existed &&
-            below(disk->changes[i].path, folder) != NULL)
+            strncmp(disk->changes[i].path, prefix, strlen(prefix)) == 0)
             return false;
     return true;
 }

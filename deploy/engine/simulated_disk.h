@@ -82,8 +82,8 @@ void simulated_disk_turn(struct simulated_disk *disk, uint32_t writer, uint64_t 
  * already. */
 uint64_t simulated_disk_done_us(const struct simulated_disk *disk, uint32_t writer);
 
-/* Whether all that is new below the folder is durable then. */
-bool simulated_disk_is_durable(const struct simulated_disk *disk, const char *folder, uint64_t us);
+/* Whether all that is new under a path that begins so is durable then. */
+bool simulated_disk_is_durable(const struct simulated_disk *disk, const char *prefix, uint64_t us);
 
 /* The writer is killed now. Its successor may take a turn from now_us on. */
 void simulated_disk_crash(struct simulated_disk *disk, uint32_t writer, uint64_t now_us);

@@ -2,6 +2,7 @@
 
 #include "deploy/verify/oracle_observer.h"
 
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -166,15 +167,18 @@ static void note_heard(void *context, const struct simulated_process *p, struct 
 /* What is said to be a checkpoint is one, whoever is killed now. */
 static void check_durable(struct check_run *x, const struct order_event *event)
 {
+    static const char *const files[] = {"part-", "manifest"};
     const char *step = strstr(event->members, "\"step\":");
-    char folder[DISK_PATH_MAX];
+    char folder[DISK_PATH_MAX], prefix[DISK_PATH_MAX + 16];
     if (strcmp(event->name, "checkpoint") != 0 || step == NULL)
         return;
     checkpoint_path(folder, SIMULATED_OUT, strtoull(step + strlen("\"step\":"), NULL, 10));
-    for (uint32_t i = 0; i < engine_servers(&x->engine); i++)
-        if (!simulated_disk_is_durable(x->options.disks[i], folder,
+    for (uint32_t i = 0; i < 2 * engine_servers(&x->engine); i++) {
+        snprintf(prefix, sizeof prefix, "%s/%s", folder, files[i % 2]);
+        if (!simulated_disk_is_durable(x->options.disks[i / 2], prefix,
                                        x->storage.from_us + x->engine.now_us))
             oracle_fail(&x->oracle, "%s is said to be a checkpoint before it is durable", folder);
+    }
 }
 
 static void note_said(void *context, const struct simulated_process *p, const struct outgoing *item,
