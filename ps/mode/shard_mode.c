@@ -68,7 +68,7 @@ void shard_waits_for_all(struct shard *shard, const struct message_close *close,
 {
 }
 
-bool shard_counts_all(const struct shard *shard, uint32_t worker)
+bool shard_leaves_none_out(const struct shard *shard, uint32_t worker)
 {
     return false;
 }
@@ -78,7 +78,7 @@ bool shard_gives(struct shard *shard, const struct message *message, const struc
     return true;
 }
 
-bool shard_trusts(struct shard *shard, const struct message_exchange *exchange)
+bool shard_doubts_none(struct shard *shard, const struct message_exchange *exchange)
 {
     return false;
 }

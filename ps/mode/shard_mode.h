@@ -139,17 +139,17 @@ struct shard_mode {
 
 #define SHARD_DEFAULTS                                                                             \
     .forget = shard_as_it_is, .close = shard_as_it_is, .too_stale = shard_too_stale,               \
-    .close_step = shard_waits_for_all, .left_out = shard_counts_all, .gives = shard_gives,         \
-    .doubts = shard_trusts
+    .close_step = shard_waits_for_all, .left_out = shard_leaves_none_out, .gives = shard_gives,    \
+    .doubts = shard_doubts_none
 
 void shard_as_it_is(struct shard *shard);
 bool shard_too_stale(const struct job *job, uint64_t staleness);
 void shard_waits_for_all(struct shard *shard, const struct message_close *close,
                          const struct leaf_set *set);
-bool shard_counts_all(const struct shard *shard, uint32_t worker);
+bool shard_leaves_none_out(const struct shard *shard, uint32_t worker);
 bool shard_gives(struct shard *shard, const struct message *message,
                  const struct read_result *read);
-bool shard_trusts(struct shard *shard, const struct message_exchange *exchange);
+bool shard_doubts_none(struct shard *shard, const struct message_exchange *exchange);
 
 /* Makes the block and the chunk; see chunk_init. */
 enum status shard_init(struct shard *shard, const struct plan *plan, uint32_t index,

@@ -109,7 +109,7 @@ void owner_destroy(struct owner **owner)
         free(o->owned[i].waiting_read);
         update_log_free(&o->owned[i].log);
     }
-    TELL(o, forget, state, o->owned_count, true);
+    EACH_LISTENER(o, forget, state, o->owned_count, true);
     for (uint32_t i = 0; i < o->listener_count; i++)
         free(o->listeners[i].state);
     free(o->owned);
@@ -209,7 +209,7 @@ static void open_chunk(struct owner *owner, struct owned *owned, struct outbox *
     owner->rules->open(&owned->shard);
     update_log_begin(&owned->log, owned->shard.chunk.batches);
     const struct chunk_news news = news_of(owner, owned, NULL, 0, outbox);
-    TELL(owner, loaded, state, &news);
+    EACH_LISTENER(owner, loaded, state, &news);
 }
 
 static void say_loaded(const struct owner *owner, struct outbox *outbox)
@@ -257,7 +257,7 @@ static void handle_load(struct owner *owner, const struct order *order, struct o
     owner->to_snapshot = 0;
     for (uint32_t i = 0; i < owner->owned_count; i++)
         forget(&owner->owned[i]);
-    TELL(owner, forget, state, owner->owned_count, false);
+    EACH_LISTENER(owner, forget, state, owner->owned_count, false);
     if (!reload(owner, load, outbox))
         give_up(owner, outbox, "out of memory for the model");
     else if (owner->to_load == 0)
@@ -300,7 +300,7 @@ static void owner_snapshot_done(const struct owner *owner, uint64_t step, bool t
         .owner_snapshot = {.step = step, .taken = taken, .verdicts = owner->verdicts}};
     const struct chunk_news news = news_of(owner, NULL, NULL, 0, outbox);
     struct packet *packet = order_add(outbox, TO_ROUTER, 0, &order);
-    TELL(owner, snapshot, state, &news, packet);
+    EACH_LISTENER(owner, snapshot, state, &news, packet);
 }
 
 /* Slots are copied, because the next update writes them, unless none follows. Values are only
@@ -677,7 +677,7 @@ static bool make_updates(struct owner *owner, struct owned *owned, const struct 
         owner->verdicts.applied += update.used;
         owner->verdicts.stale += update.left;
         const struct chunk_news news = news_of(owner, owned, packet, now_us, outbox);
-        TELL(owner, applied, state, &news); /* Before a snapshot, which reports it. */
+        EACH_LISTENER(owner, applied, state, &news); /* Before a snapshot, which reports it. */
         if (chunk->pending.members == 0)
             note_update(chunk, &made, outbox);
         else
@@ -821,7 +821,7 @@ static void answer_scored(struct owner *owner, const struct packet *packet, uint
     assert(owned != NULL); /* The router has looked it up. */
     const struct chunk_news news = news_of(owner, owned, packet, now_us, outbox);
     struct packet *answer = add_moved_on(owner, owned, packet, outbox);
-    TELL(owner, asked, state, &news, answer);
+    EACH_LISTENER(owner, asked, state, &news, answer);
 }
 
 static void handle_exchange(struct owner *owner, struct packet *packet, uint64_t now_us,
@@ -905,7 +905,7 @@ static void obey(struct owner *owner, const struct order *order, struct outbox *
     if (order->kind == ORDER_LOAD)
         handle_load(owner, order, outbox);
     else if (order->generation == owner->generation)
-        TELL(owner, let_go, state, &news, order->let_go.batches);
+        EACH_LISTENER(owner, let_go, state, &news, order->let_go.batches);
 }
 
 void owner_handle(struct owner *owner, struct packet *packet, uint64_t now_us,

@@ -29,7 +29,7 @@ static void check_owned(const struct owner *owner, const struct owned *owned)
 {
     const struct chunk *chunk = &owned->shard.chunk;
     shard_check(&owned->shard);
-    TELL(owner, check, state, chunk, (uint32_t)(owned - owner->owned));
+    EACH_LISTENER(owner, check, state, chunk, (uint32_t)(owned - owner->owned));
     check_waiting_read(owner, owned);
     RULE(chunk->plan == owner->plan && owned->shard.rules == owner->rules,
          "O7 every chunk is of the one plan, and follows its rules");

@@ -54,7 +54,7 @@ struct owner {
 };
 
 /* Tell each listener that hears it; `state` is the listener's. */
-#define TELL(owner, function, ...)                                                                 \
+#define EACH_LISTENER(owner, function, ...)                                                        \
     do {                                                                                           \
         for (uint32_t i_ = 0; i_ < (owner)->listener_count; i_++) {                                \
             void *state = (owner)->listeners[i_].state;                                            \

@@ -81,7 +81,8 @@ void chunk_stand(struct chunk *chunk, uint64_t batches, uint64_t version);
  * because the version after the next overwrites them. NULL without memory for the copy. */
 struct frame *chunk_keep(const struct chunk *chunk);
 
-/* A reference to an array of values or slots, for a snapshot after which no update is made. */
+/* A reference to an array of values or slots, for a snapshot. Slots: after the last update alone, for the next one
+ * writes them in place; values are never written while they are referred to (chunk_apply). */
 struct frame *chunk_last(const struct chunk *chunk, uint32_t array);
 
 /* Array 0 is the values, from 1 on the slots: [count] floats, to be filled from a checkpoint. */

@@ -486,8 +486,8 @@ static void miss_early(struct session *s)
     s->all_at_once = true;
 }
 
-static void follow(struct session *s, enum exchange_outcome outcome, uint64_t now_us,
-                   struct outbox *outbox)
+static void take_outcome(struct session *s, enum exchange_outcome outcome, uint64_t now_us,
+                         struct outbox *outbox)
 {
     uint64_t version = s->exchange.missed_at;
     switch (outcome) {
@@ -527,16 +527,17 @@ static void handle_result(struct session *s, uint32_t server, const struct packe
     /* What other servers say of the end is not for workers. */
     if (server == 0 && packet->message.result.stop_step < s->follow.stop_step)
         s->follow.stop_step = packet->message.result.stop_step;
-    follow(s, exchange_take_result(&s->exchange, s->envelope, server, packet, now_us, outbox),
-           now_us, outbox);
+    take_outcome(s, exchange_take_result(&s->exchange, s->envelope, server, packet, now_us, outbox),
+                 now_us, outbox);
 }
 
 static void handle_receipt(struct session *s, uint32_t server, const struct message *message,
                            uint64_t now_us, struct outbox *outbox)
 {
     if (message->generation == s->envelope->generation)
-        follow(s, exchange_take_receipt(&s->exchange, s->envelope, server, message, now_us, outbox),
-               now_us, outbox);
+        take_outcome(
+            s, exchange_take_receipt(&s->exchange, s->envelope, server, message, now_us, outbox),
+            now_us, outbox);
 }
 
 static void handle_moved_on(struct session *s, uint32_t server, const struct message *message,
@@ -544,7 +545,8 @@ static void handle_moved_on(struct session *s, uint32_t server, const struct mes
 {
     if (message->generation == s->envelope->generation &&
         !scoring_take_moved_on(&s->scoring, server, message, now_us))
-        follow(s, exchange_take_moved_on(&s->exchange, server, message, now_us), now_us, outbox);
+        take_outcome(s, exchange_take_moved_on(&s->exchange, server, message, now_us), now_us,
+                     outbox);
 }
 
 /* The trainer's gradient goes out; the last of its step asks for values. */
@@ -553,7 +555,7 @@ static void push(struct session *s, struct message_exchange *what, struct frame 
 {
     s->follow.rules->push(&s->follow, what);
     if (exchange_push(&s->exchange, s->envelope, what, gradient, now_us, outbox) != STATUS_OK)
-        follow(s, EXCHANGE_MEMORY, now_us, outbox);
+        take_outcome(s, EXCHANGE_MEMORY, now_us, outbox);
 }
 
 /* Its number has come. The exchange began when it was computed. */
@@ -790,7 +792,7 @@ static void finish_abandoned(struct session *s, struct message_exchange *what, b
     if (current && (what->gradient || what->skip))
         status = exchange_push(&s->exchange, s->envelope, what, gradient, now_us, outbox);
     if (status != STATUS_OK) {
-        follow(s, EXCHANGE_MEMORY, now_us, outbox);
+        take_outcome(s, EXCHANGE_MEMORY, now_us, outbox);
         return;
     }
     if (current && gradient != NULL && what->step >= s->apart_below)
@@ -862,7 +864,7 @@ void session_take_ready(struct session *session, const struct message_exchange *
     s->exchanged = true;
     if (exchange_push_ready(&s->exchange, s->envelope, &what, gradient, first, now_us, outbox) !=
         STATUS_OK)
-        follow(s, EXCHANGE_MEMORY, now_us, outbox);
+        take_outcome(s, EXCHANGE_MEMORY, now_us, outbox);
     count_sent(s, outbox, before);
     if (CHECKED && !s->options.unchecked)
         session_check(s);
