@@ -236,7 +236,7 @@ sim: setup-check ## clusters in virtual time, SEEDS=1000 histories of each kind
 mutants: FILES ?= $(wildcard ps/mode/*.c worker/mode/*.c ps/*/chunk.c ps/*/owner.c ps/*/aggregator.c)
 mutants: SAMPLE ?= 100
 mutants: SEED ?= 1
-mutants: setup-check ## small changes that no test finds; FILES="..." SAMPLE=N SEED=N
+mutants: setup-check ## changes that no test finds; FILES="..." SAMPLE=N SEED=N
 	@$(AGAIN) all tests
 	@tests/mutants.py $(BUILD) $(SAMPLE) $(SEED) $(FILES)
 
