@@ -39,7 +39,7 @@
 
 #define CURVE_BYTES     33     /* What CURVE adds to a frame on the wire. */
 #define LOOK_US         100000 /* Between looks at what became of handshakes. */
-#define ANSWER_US       200    /* Longer than most answers take on one host. */
+#define ANSWER_US       200    /* After a message to a server, its answer may come at any moment. */
 #define BACKLOG         1024   /* All workers may come at once. */
 #define CUTS_SUSPICIOUS 3      /* Handshakes cut in a row; one may be a server that just died. */
 #define GREETING_MS     400    /* A process that waits ends in time, also during one such look. */
@@ -67,7 +67,7 @@ struct endpoint {
     struct handshakes known; /* As of the last look, or question. */
     enum greeting greeting;  /* Connecting: the greeting at the last question. */
     uint64_t looked_us;
-    uint64_t waited_us; /* The last wait's time. */
+    uint64_t said_us; /* Connecting: time of the last send. */
 };
 
 static enum status set_int(void *socket, int option, int value)
@@ -257,6 +257,8 @@ static enum status zmq_endpoint_send(struct endpoint *endpoint, uint64_t peer, c
     if (status == STATUS_OK &&
         zmq_send(endpoint->socket, header, header_bytes, ZMQ_DONTWAIT | more) < 0)
         status = send_error();
+    if (!endpoint->listening)
+        endpoint->said_us = clock_now_us();
     if (payload == NULL)
         return status;
     if (status == STATUS_OK)
@@ -548,6 +550,7 @@ struct waking {
     struct pollfd *items;
     struct endpoint *const *endpoints;
     size_t count, doorbells, used;
+    uint64_t said_us; /* When something was last sent to a server. */
 };
 
 static void add_waking(struct waking *waking, int fd)
@@ -557,8 +560,11 @@ static void add_waking(struct waking *waking, int fd)
 
 static void find_waking(struct waking *waking, const int *doorbells)
 {
-    for (size_t i = 0; i < waking->count; i++)
+    for (size_t i = 0; i < waking->count; i++) {
+        uint64_t said_us = waking->endpoints[i]->said_us;
+        waking->said_us = said_us > waking->said_us ? said_us : waking->said_us;
         add_waking(waking, descriptor_of(waking->endpoints[i]->socket));
+    }
     for (size_t i = 0; i < waking->doorbells; i++)
         add_waking(waking, doorbells[i]);
 }
@@ -583,8 +589,8 @@ static bool is_here(const struct waking *waking)
     return here;
 }
 
-/* A wake-up takes as long as a short answer. So after a short wait the next one polls for a while, and
- * yields the processor to other threads. */
+/* A wake-up takes as long as a short answer. So after a send this polls for a while, and yields
+ * the processor to other threads. */
 static void zmq_wait(struct transport *transport, struct endpoint *const *endpoints, size_t count,
                      const int *doorbells, size_t doorbell_count, int timeout_ms)
 {
@@ -603,8 +609,7 @@ static void zmq_wait(struct transport *transport, struct endpoint *const *endpoi
     find_waking(&waking, doorbells);
     bool come = is_here(&waking), waits = true;
     while (!come && waits) {
-        bool asks = timeout_ms != 0 && endpoints[0]->waited_us < ANSWER_US &&
-                    clock_now_us() - now_us < ANSWER_US;
+        bool asks = timeout_ms != 0 && clock_now_us() - waking.said_us < ANSWER_US;
         int left_ms = left_of(timeout_ms, now_us);
         int ready = poll(waking.items, waking.used, asks ? 0 : left_ms);
         come = ready > 0 && has_come(&waking);
@@ -612,7 +617,6 @@ static void zmq_wait(struct transport *transport, struct endpoint *const *endpoi
         if (asks && ready <= 0)
             sched_yield();
     }
-    endpoints[0]->waited_us = clock_now_us() - now_us;
 }
 
 static void zmq_destroy(struct transport **transport)
