@@ -193,7 +193,8 @@ void initial_drop(const struct disk *disk, const char *out)
     if (disk->look(disk->context, path) != DISK_NOTHING)
         return;
     kept_path(path, out);
-    disk->remove_tree(disk->context, path, NULL);
+    if (disk->look(disk->context, path) == DISK_FILE) /* No folder that has this name. */
+        disk->remove_tree(disk->context, path, NULL);
 }
 
 enum status initial_open(struct checkpoint_reader *reader, const struct job *job,
