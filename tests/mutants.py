@@ -10,6 +10,8 @@ survivors with the reason: they count, but are neither run nor printed. With oth
 import collections, glob, os, random, re, resource, subprocess, sys, tempfile  # noqa: E401
 
 BUILD, SAMPLE, SEED, FILES = sys.argv[1], int(sys.argv[2]), sys.argv[3], sys.argv[4:]
+for absent in [path for path in FILES if not os.path.isfile(path)]:
+    sys.exit(f"mutants.py: there is no {absent}")
 STAGES = {"unit": "tests/together/unit", "talks": "tests/talks/talk",
           "memory": "tests/unit/owner/test_owner_memory", "simulator": "tests/simulated/test_simulator",
           "verify": "syncopate", "histories": "tests/simulated/test_histories"}
