@@ -13,7 +13,7 @@ import torch
 
 from network import gradient, layers
 
-SAMPLES = 24
+SAMPLES = 6
 
 # Layer list, height, width, channels, classes, examples.
 NETWORKS = [

@@ -13,12 +13,16 @@ PyTorch's rule is another one than TensorFlow's, its inputs are chosen so that t
   rmsprop, momentum   TensorFlow has epsilon under the root, PyTorch beside it, and the rate in
                       the accumulator: written out here, and checked against PyTorch where
                       epsilon does not matter.
+
+Each rule of rules.py, which replay.py trains with, is held against these after every step.
 """
 
 import pathlib
 
 import numpy
 import torch
+
+from rules import RULES
 
 STEPS = 12
 COUNT = 7
@@ -165,11 +169,11 @@ FIELDS = ["momentum", "beta1", "beta2", "rho", "epsilon", "initial_accumulator",
 
 
 def floats(values):
-    return "{" + ", ".join(float(v).hex() + "f" for v in values) + "}"
+    return "{" + ", ".join("%.9gf" % v if "." in "%.9g" % v or "e" in "%.9g" % v else "%.1ff" % v for v in values) + "}"
 
 
 def doubles(values):
-    return "{" + ", ".join("%.17g" % v for v in values) + "}"
+    return "{" + ", ".join("%.10g" % v for v in values) + "}"
 
 
 def rows(matrix, row):
@@ -180,9 +184,13 @@ def case_text(rule, rate, given):
     settings = {f: float(single(given.get(f, 0.0))) for f in FIELDS}
     rates = single(rate * RATE_FACTORS)
     values = rule(settings, rates)
+    state, ours = {}, INITIAL
+    for step in range(STEPS):
+        ours = RULES[rule.__name__](settings, state, ours, GRADIENTS[step] * SCALE, rates[step], step + 1, 1)
+        assert numpy.allclose(ours, values[step], rtol=1e-11, atol=1e-13), (rule.__name__, step)
     text = '    {{.name = "%s"' % rule.__name__
-    text += "".join(", .%s = %sf" % (f, v.hex()) for f, v in settings.items() if v != 0)
-    text += "},\n     %s,\n     %s},\n" % (floats(rates), rows(values, doubles))
+    text += "".join(", .%s = %.9gf" % (f, v) for f, v in settings.items() if v != 0)
+    text += "},\n     %.9g,\n     %s},\n" % (rate, doubles(values[-1]))
     return text
 
 
@@ -192,13 +200,13 @@ def main():
     )
     text += "/* clang-format off */\n"
     text += "enum { REFERENCE_STEPS = %d, REFERENCE_COUNT = %d };\n\n" % (STEPS, COUNT)
-    text += "static const float reference_scale = %sf;\n" % SCALE.hex()
+    text += "static const float reference_scale = %.9gf;\n" % SCALE
     text += "static const float reference_initial[REFERENCE_COUNT] =\n    %s;\n" % floats(INITIAL)
     text += "static const float reference_gradient[REFERENCE_STEPS][REFERENCE_COUNT] =\n"
     text += "    %s;\n\n" % rows(GRADIENTS, floats)
     text += "static const struct {\n    struct optimizer_settings settings;\n"
-    text += "    float learning_rate[REFERENCE_STEPS];\n"
-    text += "    double values[REFERENCE_STEPS][REFERENCE_COUNT]; /* After each step. */\n"
+    text += "    double rate; /* Of step s by 1 + s / 4. */\n"
+    text += "    double values[REFERENCE_COUNT]; /* After the last step. */\n"
     text += "} reference_cases[] = {\n"
     text += "".join(case_text(*case) for case in CASES)
     text += "};\n/* clang-format on */\n"

@@ -1,7 +1,7 @@
 """The update rules, of an element or an array: w after an update by the mean gradient g, `state` its slots.
 
 `s` has the settings, t is the number of the update from 1; kernel is 1 where w is of a kernel, else 0.
-update_reference.py holds them against PyTorch's figures.
+optimizer_reference.py holds them against PyTorch's figures.
 """
 
 from numpy import sqrt
