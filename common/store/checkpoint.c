@@ -439,15 +439,17 @@ static enum status inspect(const struct disk *disk, const char *out, uint64_t st
                            const struct checkpoint_shelf *shelf, struct error *error)
 {
     char directory[DISK_PATH_MAX];
-    struct manifest manifest;
+    struct checkpoint_values values;
     if (is_on_shelf(shelf, step))
         return STATUS_OK;
     checkpoint_path(directory, out, step);
-    enum status status = checkpoint_verify(disk, directory, &manifest, error);
-    if (status == STATUS_OK) {
-        tidy(disk, directory, &manifest);
-        manifest_free(&manifest);
-    }
+    enum status status = checkpoint_values_open(&values, disk, directory, error);
+    if (status != STATUS_OK)
+        return status;
+    status = checkpoint_values_verify(&values, error);
+    if (status == STATUS_OK)
+        tidy(disk, directory, &values.manifest);
+    checkpoint_values_close(&values);
     return status;
 }
 
@@ -830,27 +832,6 @@ enum status checkpoint_open_values(struct checkpoint_reader *reader, const struc
                                    const char *path, struct error *error)
 {
     return open_arrays(reader, disk, path, true, error);
-}
-
-enum status checkpoint_verify(const struct disk *disk, const char *path, struct manifest *manifest,
-                              struct error *error)
-{
-    struct checkpoint_reader reader = {0};
-    struct opening opening = {.reader = &reader, .disk = disk, .path = path, .error = error};
-    enum status status = read_manifest(&reader.manifest, disk, path, error);
-    if (status != STATUS_OK)
-        return status;
-    status = make_parts(&opening);
-    for (uint32_t i = 0; status == STATUS_OK && i < reader.manifest.part_count; i++) {
-        status = load_part(&opening, i);
-        unload_part(&opening.parts[i]);
-    }
-    free_parts(&opening);
-    if (status == STATUS_OK && manifest != NULL)
-        *manifest = reader.manifest;
-    else
-        manifest_free(&reader.manifest);
-    return status;
 }
 
 /* Try them from the newest on. */

@@ -118,11 +118,6 @@ enum status checkpoint_open(struct checkpoint_reader *reader, const struct disk 
 /* The same with array 0 alone: the slots are verified, and take no memory. */
 enum status checkpoint_open_values(struct checkpoint_reader *reader, const struct disk *disk,
                                    const char *path, struct error *error);
-/* Verify without reading the values: STATUS_OK when checkpoint_open would find it whole.
- * *manifest, which may be NULL, is the caller's to free after STATUS_OK. Takes the memory of one
- * part. */
-enum status checkpoint_verify(const struct disk *disk, const char *path, struct manifest *manifest,
-                              struct error *error);
 /* The newest whole one under out. Each damaged newer one is reported through `damaged(argument,
  * line)`. STATUS_NOT_FOUND when there is no manifest at all, STATUS_INVALID when there are
  * checkpoints but none is whole. */
@@ -176,8 +171,7 @@ enum status checkpoint_values_read(const struct checkpoint_values *values, uint6
  * as verified. */
 void checkpoint_values_trust(struct checkpoint_values *values, uint32_t index,
                              const struct checkpoint_part *part);
-/* Read all parts that are not trusted, and compare them with the manifest: as checkpoint_verify,
- * in little memory. */
+/* Read all parts that are not trusted, and compare them with the manifest, in little memory. */
 enum status checkpoint_values_verify(const struct checkpoint_values *values, struct error *error);
 /* Bytes of the parts to verify, as their writers say. */
 uint64_t checkpoint_values_unproven(const struct checkpoint_values *values);
