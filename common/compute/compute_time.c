@@ -282,8 +282,9 @@ static void draw(uint64_t seed, enum random_stream stream, uint32_t sub,
     random_block(seed, stream, sub, shape->step, random);
 }
 
-double compute_time_straggle(const struct compute_time *time, uint64_t seed, uint32_t worker,
-                             const struct step_shape *shape)
+/* What a computation's leaves take longer: 1 for most. */
+static double straggle(const struct compute_time *time, uint64_t seed, uint32_t worker,
+                       const struct step_shape *shape)
 {
     uint32_t random[4];
     if (time->straggle_probability <= 0)
@@ -327,7 +328,7 @@ uint64_t compute_time_leaf_ns(const struct compute_time *time, const struct job 
     uint32_t examples = job_node_examples(job, shape->batch, leaf, 1);
     draw(job->seed, RANDOM_STREAM_COMPUTE, leaf, shape, random);
     double ns = draw_leaf(time, worker, random) * time->slow *
-                compute_time_straggle(time, job->seed, worker, shape) * (double)examples /
+                straggle(time, job->seed, worker, shape) * (double)examples /
                 (double)job->micro_batch;
     return whole_ns(ns);
 }

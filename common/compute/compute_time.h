@@ -76,13 +76,9 @@ enum status compute_time_read_straggle(const char *text, struct compute_time *ti
 enum status compute_time_read_pause(const char *text, struct compute_time *time,
                                     struct error *error);
 
-/* What a leaf takes; `time` is controlled. */
+/* What a leaf takes; `time` is controlled. A straggling computation's leaves take longer alike. */
 uint64_t compute_time_leaf_ns(const struct compute_time *time, const struct job *job,
                               uint32_t worker, const struct step_shape *shape, uint32_t leaf);
-
-/* What a computation's leaves take longer: 1 for most. */
-double compute_time_straggle(const struct compute_time *time, uint64_t seed, uint32_t worker,
-                             const struct step_shape *shape);
 
 /* How long a worker stands still before a computation: 0 for most. */
 uint64_t compute_time_pause_ns(const struct compute_time *time, uint64_t seed, uint32_t worker,

@@ -86,12 +86,21 @@ static enum status take_key(struct reader *reader, const char *name, const char 
     return STATUS_OK;
 }
 
+/* NULL when there is none of that name. */
+static const char *find_metadata(const struct certificate *certificate, const char *name)
+{
+    for (uint32_t i = 0; i < certificate->metadata_count; i++)
+        if (strcmp(certificate->metadata[i].name, name) == 0)
+            return certificate->metadata[i].value;
+    return NULL;
+}
+
 static enum status take_metadata(struct reader *reader, const char *name, const char *value)
 {
     const struct certificate *certificate = reader->certificate;
     if (strlen(name) >= CERTIFICATE_NAME_MAX || strlen(value) >= CERTIFICATE_VALUE_MAX)
         return fault(reader, "metadata are too long");
-    if (certificate_find(certificate, name) != NULL)
+    if (find_metadata(certificate, name) != NULL)
         return fault(reader, "metadata of one name are there twice");
     if (certificate->metadata_count == CERTIFICATE_METADATA_MAX)
         return fault(reader, "there are too many metadata");
@@ -357,14 +366,6 @@ enum status certificate_write(const char *path, const struct certificate *certif
 
 /* --- metadata ------------------------------------------------------------------------------ */
 
-const char *certificate_find(const struct certificate *certificate, const char *name)
-{
-    for (uint32_t i = 0; i < certificate->metadata_count; i++)
-        if (strcmp(certificate->metadata[i].name, name) == 0)
-            return certificate->metadata[i].value;
-    return NULL;
-}
-
 void certificate_add(struct certificate *certificate, const char *name, const char *value)
 {
     assert(certificate->metadata_count < CERTIFICATE_METADATA_MAX);
@@ -377,8 +378,8 @@ void certificate_add(struct certificate *certificate, const char *name, const ch
 enum status certificate_identity(const struct certificate *certificate, struct identity *identity,
                                  struct error *error)
 {
-    const char *role = certificate_find(certificate, "role");
-    const char *index = certificate_find(certificate, "index");
+    const char *role = find_metadata(certificate, "role");
+    const char *index = find_metadata(certificate, "index");
     memset(identity, 0, sizeof *identity);
     if (role != NULL && !identity_role_parse(role, &identity->role))
         return error_set(error, STATUS_INVALID, "role is %s, not ps, worker or observer", role);

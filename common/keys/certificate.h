@@ -64,9 +64,6 @@ enum status certificate_read_secret(const char *path, struct certificate *certif
 enum status certificate_write(const char *path, const struct certificate *certificate,
                               struct error *error);
 
-/* NULL when there is none of that name. */
-const char *certificate_find(const struct certificate *certificate, const char *name);
-
 /* Add one. Name and value must be as a file may hold them. */
 void certificate_add(struct certificate *certificate, const char *name, const char *value);
 

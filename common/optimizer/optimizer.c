@@ -29,12 +29,6 @@ const struct optimizer *optimizer_at(unsigned index)
     return index < sizeof optimizers / sizeof *optimizers ? optimizers[index] : NULL;
 }
 
-const char *optimizer_names(void)
-{
-    static const char names[] = OPTIMIZERS(NAME);
-    return names + strlen(", ");
-}
-
 struct slots optimizer_slots(const struct optimizer *optimizer)
 {
     struct slots slots = {.count = optimizer->slot_count};
@@ -56,7 +50,7 @@ enum status optimizer_name_check(const char name[OPTIMIZER_NAME_MAX], struct err
         return error_set(error, STATUS_INVALID, "the optimizer's name is too long");
     if (optimizer_find(name) == NULL)
         return error_set(error, STATUS_INVALID, "there is no optimizer '%s'; there are %s", name,
-                         optimizer_names());
+                         &OPTIMIZERS(NAME)[strlen(", ")]);
     return STATUS_OK;
 }
 

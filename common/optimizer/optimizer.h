@@ -79,9 +79,6 @@ const struct optimizer *optimizer_find(const char *name);
 /* Optimizer number `index`; NULL from the first that is not there. */
 const struct optimizer *optimizer_at(unsigned index);
 
-/* "sgd, momentum, ..." for help and error messages. */
-const char *optimizer_names(void);
-
 /* A name that ends and is a rule's. */
 enum status optimizer_name_check(const char name[OPTIMIZER_NAME_MAX], struct error *error);
 

@@ -95,8 +95,9 @@ static void describe_training(const struct progress_state *state, size_t columns
             wording_append(text, PROGRESS_LINE_MAX, "%s%s", text[0] != '\0' ? "  " : "", items[i]);
 }
 
-void progress_describe(const struct progress_state *state, double waited, size_t columns,
-                       char *text)
+/* The live line without colour, at most PROGRESS_LINE_MAX bytes. Training is printed in at most
+ * `columns`: what matters least there is left out. */
+static void describe(const struct progress_state *state, double waited, size_t columns, char *text)
 {
     text[0] = '\0';
     if (state->waiting[0] != '\0')
@@ -120,7 +121,7 @@ static void draw(struct progress *progress, double now)
 {
     char text[PROGRESS_LINE_MAX];
     size_t columns = terminal_width(progress->out) - 1; /* The last would make some wrap. */
-    progress_describe(&progress->state, now - progress->opened, columns, text);
+    describe(&progress->state, now - progress->opened, columns, text);
     if (strlen(text) > columns)
         text[columns] = '\0';
     fprintf(progress->out, progress->style.colour ? "\r\033[36m%s\033[0m\033[K" : "\r%s\033[K",
@@ -149,7 +150,7 @@ static void print_plain(struct progress *progress, double now)
     if (!waiting && (progress->state.step == progress->epoch_step ||
                      progress->state.step == progress->state.first_step))
         return; /* Another line has said it all. */
-    progress_describe(&progress->state, now - progress->opened, PROGRESS_LINE_MAX, text);
+    describe(&progress->state, now - progress->opened, PROGRESS_LINE_MAX, text);
     print_line(progress, text, 0);
     progress->printed = now;
 }
@@ -356,22 +357,20 @@ static const struct {
     {"window", on_window},   {"score_dropped", on_score_dropped},
 };
 
-bool progress_take_event(struct progress *progress, const char *line)
+/* One event into the state; a line that is no event that matters here changes nothing. */
+static void take_event(struct progress *progress, const char *line)
 {
-    bool taken = false;
     struct json *event = NULL;
     if (json_parse(line, strlen(line), progress->path, &event, NULL) != STATUS_OK)
-        return false;
+        return;
     const char *name = json_text(event, "event");
     for (size_t i = 0; name != NULL && i < sizeof event_table / sizeof *event_table; i++) {
         if (strcmp(event_table[i].name, name) == 0) {
             event_table[i].take(progress, event);
-            taken = true;
+            progress->news = true;
         }
     }
     json_release(&event);
-    progress->news = progress->news || taken;
-    return taken;
 }
 
 /* --- the file -------------------------------------------------------------------------------- */
@@ -388,7 +387,7 @@ static void take_bytes(struct progress *progress, const char *bytes, size_t coun
         }
         progress->line[progress->line_bytes] = '\0';
         if (!progress->line_too_long)
-            progress_take_event(progress, progress->line);
+            take_event(progress, progress->line);
         progress->line_bytes = 0;
         progress->line_too_long = false;
     }

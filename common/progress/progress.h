@@ -93,13 +93,4 @@ void progress_say(struct progress *progress, const char *line);
 /* Take in the rest, and leave the cursor on a clean line. */
 void progress_close(struct progress *progress);
 
-/* One event into the state; for tests, and for others who read events. False when the line is not
- * an event that matters here. */
-bool progress_take_event(struct progress *progress, const char *line);
-
-/* The live line without colour, at most PROGRESS_LINE_MAX bytes. Training is printed in at
- * most `columns`: what matters least there is left out. */
-void progress_describe(const struct progress_state *state, double waited, size_t columns,
-                       char *text);
-
 #endif

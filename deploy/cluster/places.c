@@ -170,16 +170,6 @@ struct place places_at(const struct places *places, uint32_t index)
     return (struct place){places->ranges[i].role, places->ranges[i].first + index};
 }
 
-bool places_equal(const struct places *a, const struct places *b)
-{
-    for (uint32_t i = 0; i < a->count && i < b->count; i++) {
-        const struct place_range *one = &a->ranges[i], *other = &b->ranges[i];
-        if (one->role != other->role || one->first != other->first || one->last != other->last)
-            return false;
-    }
-    return a->count == b->count;
-}
-
 static enum status refuse_missing(struct place missing, uint32_t servers, uint32_t workers,
                                   struct error *error)
 {

@@ -47,8 +47,6 @@ bool places_meet(const struct places *a, const struct places *b, struct place *s
 uint32_t places_count(const struct places *places);
 struct place places_at(const struct places *places, uint32_t index);
 
-bool places_equal(const struct places *a, const struct places *b);
-
 /* STATUS_INVALID unless all are among so many servers and workers: error names the first that is
  * not. */
 enum status places_check(const struct places *places, uint32_t servers, uint32_t workers,

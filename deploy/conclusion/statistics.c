@@ -35,23 +35,24 @@ static double t_between(double t, unsigned freedom)
     return odd ? 2 / pi * (theta + sum) : sum;
 }
 
-double statistics_t_part(double t, unsigned freedom)
+/* The probability that t with this many degrees of freedom is not above t. */
+static double t_part(double t, unsigned freedom)
 {
     assert(freedom > 0);
     return 0.5 + 0.5 * (t < 0 ? -t_between(-t, freedom) : t_between(t, freedom));
 }
 
-/* The probability grows with t: double t until it suffices, then bisect to the last bit. */
-double statistics_t_quantile(double part, unsigned freedom)
+/* The inverse, for a part between 0 and 1. The probability grows with t: double t until it suffices, then bisect to the last bit. */
+static double t_quantile(double part, unsigned freedom)
 {
     assert(part > 0 && part < 1 && freedom > 0);
     double low = 0, high = 1;
     if (part < 0.5)
-        return -statistics_t_quantile(1 - part, freedom);
-    while (statistics_t_part(high, freedom) < part && high < 1e300)
+        return -t_quantile(1 - part, freedom);
+    while (t_part(high, freedom) < part && high < 1e300)
         high *= 2;
     for (double middle; middle = low + (high - low) / 2, middle > low && middle < high;)
-        if (statistics_t_part(middle, freedom) < part)
+        if (t_part(middle, freedom) < part)
             low = middle;
         else
             high = middle;
@@ -98,14 +99,14 @@ struct estimate statistics_mean(const double *values, size_t count)
     }
     unsigned freedom = (unsigned)estimate.count - 1;
     estimate.deviation = sqrt(squares / freedom);
-    double half = statistics_t_quantile(0.5 + CONFIDENCE / 2, freedom) * estimate.deviation /
+    double half = t_quantile(0.5 + CONFIDENCE / 2, freedom) * estimate.deviation /
                   sqrt((double)estimate.count);
     estimate.low = estimate.value - half;
     estimate.high = estimate.value + half;
     estimate.level = CONFIDENCE;
     double error = estimate.deviation / sqrt((double)estimate.count);
     if (error > 0)
-        estimate.p = 2 * statistics_t_part(-fabs(estimate.value) / error, freedom);
+        estimate.p = 2 * t_part(-fabs(estimate.value) / error, freedom);
     else
         estimate.p = fabs(estimate.value) > 0 ? 0 : 1;
     return estimate;
@@ -209,8 +210,7 @@ double statistics_visible(const struct estimate *ratio)
     if (ratio->count < STATISTICS_INTERVAL_RUNS || !isfinite(ratio->deviation))
         return NAN;
     unsigned freedom = (unsigned)ratio->count - 1;
-    double both = statistics_t_quantile(0.5 + CONFIDENCE / 2, freedom) +
-                  statistics_t_quantile(POWER, freedom);
+    double both = t_quantile(0.5 + CONFIDENCE / 2, freedom) + t_quantile(POWER, freedom);
     return expm1(both * ratio->deviation / sqrt((double)ratio->count));
 }
 

@@ -28,13 +28,6 @@
 #define STATISTICS_INTERVAL_RUNS 3
 #define STATISTICS_OLYMPIC_RUNS  5
 
-/* The probability that Student's t with this many degrees of freedom (at least 1) is not above
- * t. */
-double statistics_t_part(double t, unsigned freedom);
-
-/* The inverse: the t with this probability, between 0 and 1. */
-double statistics_t_quantile(double part, unsigned freedom);
-
 /* One number with its uncertainty. */
 struct estimate {
     double value;     /* NaN: undefined. */

@@ -10,27 +10,16 @@
 
 #include "common/address/address.h"
 
-char *channel_quote(const char *word)
+/* A word quoted for POSIX shells, 'don'\''t'. */
+static void write_quoted(FILE *out, const char *word)
 {
-    size_t bytes = 3; /* Quotes and a zero. */
+    fputc('\'', out);
     for (const char *c = word; *c != '\0'; c++)
-        bytes += *c == '\'' ? 4 : 1;
-    char *quoted = malloc(bytes), *to = quoted;
-    if (quoted == NULL)
-        return NULL;
-    *to++ = '\'';
-    for (const char *c = word; *c != '\0'; c++)
-        if (*c == '\'') {
-            memcpy(to, "'\\''", 4);
-            to += 4;
-        } else
-            *to++ = *c;
-    *to++ = '\'';
-    *to = '\0';
-    return quoted;
+        fputs(*c == '\'' ? "'\\''" : (const char[]){*c, '\0'}, out);
+    fputc('\'', out);
 }
 
-bool channel_is_here(const struct host *host)
+static bool is_here(const struct host *host)
 {
     char name[HOST_NAME_MAX_BYTES] = "";
     if (host->user[0] != '\0' || host->port != 0)
@@ -47,20 +36,14 @@ static char *join_quoted(const char *const *words)
     FILE *out = open_memstream(&text, &bytes);
     if (out == NULL)
         return NULL;
-    bool whole = true;
     for (size_t i = 0; words[i] != NULL; i++) {
-        char *quoted = channel_quote(words[i]);
-        whole = whole && quoted != NULL;
-        if (quoted != NULL)
-            fprintf(out, "%s%s", i > 0 ? " " : "", quoted);
-        free(quoted);
+        fputs(i > 0 ? " " : "", out);
+        write_quoted(out, words[i]);
     }
-    whole = fclose(out) == 0 && whole;
-    if (!whole) {
-        free(text);
-        text = NULL;
-    }
-    return text;
+    if (fclose(out) == 0)
+        return text;
+    free(text);
+    return NULL;
 }
 
 /* csh, a possible login shell, takes no newline between quotes: the script is one line; sh makes
@@ -137,7 +120,7 @@ static void add_ssh(const char *ssh, const struct host *host, struct arguments *
 void channel_command(const char *ssh, const struct host *host, const char *const *words,
                      struct arguments *command)
 {
-    if (channel_is_here(host)) {
+    if (is_here(host)) {
         for (size_t i = 0; words[i] != NULL; i++)
             arguments_add_word(command, words[i]);
         return;

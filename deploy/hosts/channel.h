@@ -1,7 +1,8 @@
 /* channel.h - the command that runs another command on a host.
  *
  *     ssh      ssh -o BatchMode=yes ... beta "'sh' '-c' '...'"
- *     here     the command itself, where ssh would go to this host
+ *     here     the command itself, where ssh would go to this host: it is named localhost, or like
+ *              this one, without further settings
  *
  * ssh gets one word, which the remote login shell splits again; therefore every word is quoted for
  * it. A login that asks for a password fails. A login that hangs is given up after
@@ -11,8 +12,6 @@
 
 #ifndef DEPLOY_HOSTS_CHANNEL_H
 #define DEPLOY_HOSTS_CHANNEL_H
-
-#include <stdbool.h>
 
 #include "deploy/hosts/host_list.h"
 #include "deploy/launcher/arguments.h"
@@ -25,12 +24,5 @@
  * by blanks. words: [..NULL]. arguments_list reports exhausted memory. */
 void channel_command(const char *ssh, const struct host *host, const char *const *words,
                      struct arguments *command);
-
-/* Whether processes of a host are started without logging in: it is named localhost, or like this
- * host, without further settings. */
-bool channel_is_here(const struct host *host);
-
-/* A word quoted for POSIX shells, 'don'\''t'. NULL without memory; the caller frees it. */
-char *channel_quote(const char *word);
 
 #endif

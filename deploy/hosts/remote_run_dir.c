@@ -91,7 +91,7 @@ void remote_run_dir_place(struct remote_run_dir *remote_dir, const char *ssh,
 
 /* --- the note ------------------------------------------------------------------------------ */
 
-enum status remote_run_dir_write_note(const struct remote_run_dir *remote_dir, struct error *error)
+static enum status write_note(const struct remote_run_dir *remote_dir, struct error *error)
 {
     char path[DISK_PATH_MAX + 16], text[NOTE_MAX], port[16] = "";
     const struct host *host = &remote_dir->host;
@@ -104,8 +104,8 @@ enum status remote_run_dir_write_note(const struct remote_run_dir *remote_dir, s
     return disk_posix.write_file(disk_posix.context, path, &piece, 1, error);
 }
 
-enum status remote_run_dir_read_note(struct remote_run_dir *remote_dir, const char *ssh,
-                                     const char *out, struct error *error)
+static enum status read_note(struct remote_run_dir *remote_dir, const char *ssh, const char *out,
+                             struct error *error)
 {
     char path[DISK_PATH_MAX + 16];
     void *data = NULL;
@@ -157,7 +157,7 @@ enum status remote_run_dir_send(const struct remote_run_dir *remote_dir, struct 
         return error_set(error, STATUS_UNREACHABLE, "cannot take %.150s to %s:%.150s: %.120s",
                          remote_dir->out, remote_dir->host.name, remote_dir->path,
                          said[0] != '\0' ? said : "it ended early");
-    return remote_run_dir_write_note(remote_dir, error);
+    return write_note(remote_dir, error);
 }
 
 void remote_run_dir_drop(const struct remote_run_dir *remote_dir)
@@ -200,7 +200,7 @@ enum status remote_run_dir_recover(const char *ssh, const char *out, bool *found
     if (access(path, F_OK) !=
         0) /* Other faults of the folder are reported by the process that opens it. */
         return STATUS_OK;
-    enum status status = remote_run_dir_read_note(&remote_dir, ssh, out, &reason);
+    enum status status = read_note(&remote_dir, ssh, out, &reason);
     if (status == STATUS_OK)
         status = remote_run_dir_bring(&remote_dir, &reason);
     *found = status == STATUS_OK;

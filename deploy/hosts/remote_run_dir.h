@@ -39,9 +39,4 @@ enum status remote_run_dir_bring(const struct remote_run_dir *remote_dir, struct
 /* Remove the remote directory, and the local note. Failures are ignored. */
 void remote_run_dir_drop(const struct remote_run_dir *remote_dir);
 
-/* Reads and writes OUT/elsewhere: pure but for its file. STATUS_NOT_FOUND. */
-enum status remote_run_dir_read_note(struct remote_run_dir *remote_dir, const char *ssh,
-                                     const char *out, struct error *error);
-enum status remote_run_dir_write_note(const struct remote_run_dir *remote_dir, struct error *error);
-
 #endif

@@ -7,6 +7,8 @@
 
 #include "deploy/manual/manual.h"
 
+#define BRIEF_MAX 80
+
 /* --- the scripts ---------------------------------------------------------------------------------
  * bash needs no package bash-completion. The command is the one beside the typed program. */
 
@@ -99,19 +101,20 @@ bool completion_write(FILE *out, const char *shell)
 
 /* --- completions ------------------------------------------------------------------------------ */
 
-void completion_brief(const struct option_row *row, char text[COMPLETION_BRIEF_MAX])
+/* The first sentence of an option's help, cut where it gets long. */
+static void write_brief(const struct option_row *row, char text[BRIEF_MAX])
 {
     const char *end = strstr(row->help, ". ");
     size_t length = end != NULL ? (size_t)(end - row->help) : strlen(row->help);
     if (end == NULL && length > 0 && row->help[length - 1] == '.')
         length--;
-    if (length >= COMPLETION_BRIEF_MAX) { /* After a whole word, with room for the dots. */
-        length = COMPLETION_BRIEF_MAX - 4;
+    if (length >= BRIEF_MAX) { /* After a whole word, with room for the dots. */
+        length = BRIEF_MAX - 4;
         while (length > 0 && row->help[length] != ' ')
             length--;
-        snprintf(text, COMPLETION_BRIEF_MAX, "%.*s...", (int)length, row->help);
+        snprintf(text, BRIEF_MAX, "%.*s...", (int)length, row->help);
     } else {
-        snprintf(text, COMPLETION_BRIEF_MAX, "%.*s", (int)length, row->help);
+        snprintf(text, BRIEF_MAX, "%.*s", (int)length, row->help);
     }
 }
 
@@ -161,12 +164,12 @@ static void offer_value(struct typed typed, const struct option_row *row)
 
 static void offer_options(const struct typed *typed, enum option_user user)
 {
-    char brief[COMPLETION_BRIEF_MAX];
+    char brief[BRIEF_MAX];
     for (size_t i = 0; i < option_row_count; i++) {
         const struct option_row *row = &option_rows[i];
         if (!(row->users & user))
             continue;
-        completion_brief(row, brief);
+        write_brief(row, brief);
         offer(typed, "--", row->name, strlen(row->name), brief);
     }
     offer(typed, "--", "help", 4, "Print this and exit");

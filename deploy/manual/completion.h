@@ -14,17 +14,13 @@
 
 #include "common/options/options_text.h"
 
-#define COMPLETION_BRIEF_MAX 80
-
 /* Write the script for "bash", "zsh" or "fish"; false for another shell. */
 bool completion_write(FILE *out, const char *shell);
 
-/* Write a line for each completion at the cursor, "WORD\tHALF A LINE ABOUT IT"; at the end ":files"
+/* Write a line for each completion at the cursor, "WORD\tHALF A LINE ABOUT IT" (of an option the
+ * first sentence of its help, cut where it gets long); at the end ":files"
  * or ":folders" where their names are allowed, too. count: at least 1. bash splits words at "=": of
  * "--mode" "=" "sy" the last one is completed alone. */
 void completion_offer(FILE *out, int count, char *const *words);
-
-/* The first sentence of an option's help, cut where it gets long. */
-void completion_brief(const struct option_row *row, char text[COMPLETION_BRIEF_MAX]);
 
 #endif

@@ -14,12 +14,6 @@ static inline uint64_t leaf_ns(const struct compute_time *time, const struct job
     return compute_time_leaf_ns(time, job, worker, &shape, leaf);
 }
 
-static inline double straggle_of(const struct compute_time *time, uint64_t seed, uint32_t worker,
-                                 uint64_t step)
-{
-    return compute_time_straggle(time, seed, worker, &(struct step_shape){.step = step});
-}
-
 static inline uint64_t pause_ns(const struct compute_time *time, uint64_t seed, uint32_t worker,
                                 uint64_t step)
 {

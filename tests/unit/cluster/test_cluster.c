@@ -147,7 +147,8 @@ TEST_PLAIN(places_are_read_as_far_as_they_go_and_read_back)
     ck_assert_str_eq(written, "worker/0-3,ps/1,worker/7");
     text = written;
     ck_assert_int_eq(places_read(&text, &again, NULL), STATUS_OK);
-    ck_assert(places_equal(&places, &again));
+    places_write(&again, written);
+    ck_assert_str_eq(written, "worker/0-3,ps/1,worker/7");
 }
 
 TEST_PLAIN(a_place_that_is_none_is_named)

@@ -22,6 +22,8 @@ static const struct job wide = {.seed = UINT64_C(0x0123456789abcdef),
                                 .micro_batch = 1,
                                 .steps = UINT64_C(1) << 36};
 
+#define SECOND_NS UINT64_C(1000000000)
+
 static struct compute_time read_time(const char *compute, const char *straggle)
 {
     struct error error;
@@ -80,12 +82,9 @@ TEST_PLAIN(stragglers_are_these_workers_at_these_steps)
     struct compute_time time = read_time("constant:1ms", "0.5:pareto:10");
     for (uint32_t worker = 0; worker < 3; worker++)
         for (uint32_t step = 0; step < 4; step++) {
-            double factor = factors[worker][step];
-            ck_assert_double_eq_tol(straggle_of(&time, job.seed, worker, step), factor, 1e-12);
-            /* All leaves of it. */
-            for (uint32_t leaf = 0; leaf < 8; leaf++)
+            for (uint32_t leaf = 0; leaf < 8; leaf++) /* All alike. */
                 ck_assert_uint_eq(leaf_ns(&time, &wide, worker, step, leaf),
-                                  (uint64_t)(factor * 1e6));
+                                  (uint64_t)(factors[worker][step] * 1e6));
         }
 }
 
@@ -93,38 +92,41 @@ TEST_PLAIN(stragglers_are_these_workers_at_these_steps)
 TEST_PLAIN(what_was_refused_draws_anew)
 {
     struct compute_time time = read_time("exponential:30ms", "0.3:pareto:10");
+    struct compute_time steady = read_time("constant:1s", "0.3:pareto:10"); /* The factor alone. */
     double sum = 0;
     uint32_t slower = 0;
     ck_assert_int_eq(compute_time_read_pause("0.3:exponential:90ms", &time, NULL), STATUS_OK);
     for (uint64_t step = 0; step < 1000; step++) {
         struct step_shape shape = step_shape_of(&wide, step, NULL);
         uint64_t before = compute_time_leaf_ns(&time, &wide, 0, &shape, 0);
-        double factor = compute_time_straggle(&time, wide.seed, 0, &shape);
+        uint64_t factor = compute_time_leaf_ns(&steady, &wide, 0, &shape, 0);
         uint64_t pause = compute_time_pause_ns(&time, wide.seed, 0, &shape);
         for (shape.refusals = 1; shape.refusals < 4; shape.refusals++) {
             uint64_t ns = compute_time_leaf_ns(&time, &wide, 0, &shape, 0);
-            double again = compute_time_straggle(&time, wide.seed, 0, &shape);
+            uint64_t again = compute_time_leaf_ns(&steady, &wide, 0, &shape, 0);
             ck_assert_uint_ne(ns, before);
-            ck_assert(again != factor || factor == 1);
+            ck_assert(again != factor || factor == SECOND_NS);
             ck_assert(pause == 0 || pause != compute_time_pause_ns(&time, wide.seed, 0, &shape));
             slower += ns > before;
-            sum += (double)ns / again;
+            sum += (double)ns / (double)again;
         }
     }
     ck_assert(slower > 1350 && slower < 1650);
-    ck_assert_double_eq_tol(sum / 3000, 30e6, 2e6);
+    ck_assert_double_eq_tol(sum / 3000, 30e-3, 2e-3);
 }
 
 /* Of 100,000: how many straggle, and how many of these take more than the median. */
 static void count_stragglers(const char *text, uint32_t *straggle, uint32_t *above)
 {
-    struct compute_time time = read_time("constant:1ms", text);
+    struct compute_time time = read_time("constant:1s", text);
+    struct job five = wide;
+    five.seed = 5;
     *straggle = *above = 0;
     for (uint32_t i = 0; i < 100000; i++) {
-        double factor = straggle_of(&time, 5, i % 4, i / 4);
-        ck_assert_double_ge(factor, 1);
-        *straggle += factor > 1;
-        *above += factor > 4;
+        uint64_t ns = leaf_ns(&time, &five, i % 4, i / 4, 0);
+        ck_assert_uint_ge(ns, SECOND_NS);
+        *straggle += ns > SECOND_NS;
+        *above += ns > 4 * SECOND_NS;
     }
 }
 
@@ -149,7 +151,7 @@ TEST_PLAIN(without_stragglers_nobody_is_one)
 {
     struct compute_time time = read_time("constant:1ms", NULL);
     for (uint32_t i = 0; i < 100; i++)
-        ck_assert(straggle_of(&time, 1, i, i) == 1);
+        ck_assert_uint_eq(leaf_ns(&time, &wide, i, i, 0), 1000000);
 }
 
 /* --- what is typed --------------------------------------------------------------------------- */

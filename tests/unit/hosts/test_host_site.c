@@ -8,6 +8,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include "common/wire/message.h"
 #include "deploy/hosts/remote_run_dir.h"
 #include "tests/lib/suite.h"
 
@@ -85,6 +86,7 @@ TEST_PLAIN(what_it_is_given_is_a_certificate)
     char path[] = "/tmp/syncopate-key-XXXXXX";
     struct job_keys keys;
     struct certificate read;
+    struct identity identity;
     struct error error = {.text = ""};
     close(mkstemp(path));
     ck_assert_int_eq(job_keys_make(&keys, 1, NULL), STATUS_OK);
@@ -92,7 +94,8 @@ TEST_PLAIN(what_it_is_given_is_a_certificate)
     write_piece(worker, "worker-0.key_secret", path);
     ck_assert_msg(certificate_read_secret(path, &read, &error) == STATUS_OK, "%s", error.text);
     ck_assert(memcmp(read.secret_key, keys.worker[0].secret_key, KEY_BYTES) == 0);
-    ck_assert_str_eq(certificate_find(&read, "index"), "0");
+    ck_assert_int_eq(certificate_identity(&read, &identity, NULL), STATUS_OK);
+    ck_assert(identity.role == ROLE_WORKER && identity.has_index && identity.index == 0);
     write_piece(worker, "servers.key", path);
     ck_assert_int_eq(certificate_read_public(path, &read, &error), STATUS_OK);
     ck_assert(memcmp(read.public_key, keys.servers.public_key, KEY_BYTES) == 0);
@@ -164,35 +167,35 @@ static void write_text(const char *path, const char *text)
 
 TEST_PLAIN(a_note_says_whose_disk_has_the_newest)
 {
-    char folder[] = "/tmp/syncopate-note-XXXXXX", path[100];
+    char folder[] = "/tmp/syncopate-note-XXXXXX", path[100], ssh_path[100], ssh[120], said[1000];
     struct host host = {.name = "beta", .user = "kim", .port = 2222};
-    static const char ssh[] = "false";
-    struct remote_run_dir remote_dir, read;
+    struct remote_run_dir remote_dir;
     struct error error = {.text = ""};
     bool found;
     ck_assert_ptr_nonnull(mkdtemp(folder));
     snprintf(path, sizeof path, "%s/elsewhere", folder);
+    snprintf(ssh_path, sizeof ssh_path, "%s/ssh", folder);
+    snprintf(ssh, sizeof ssh, "sh %s", ssh_path);
     ck_assert_int_eq(remote_run_dir_recover(ssh, folder, &found, &error), STATUS_OK);
     ck_assert(!found);
     remote_run_dir_place(&remote_dir, ssh, &host, "/home/kim", folder);
     ck_assert_ptr_nonnull(strstr(remote_dir.path, "/home/kim/.cache/syncopate/syncopate-note-"));
-    ck_assert_int_eq(remote_run_dir_write_note(&remote_dir, &error), STATUS_OK);
-    ck_assert_int_eq(remote_run_dir_read_note(&read, ssh, folder, &error), STATUS_OK);
-    ck_assert_str_eq(read.host.name, "beta");
-    ck_assert_str_eq(read.host.user, "kim");
-    ck_assert_uint_eq(read.host.port, 2222);
-    ck_assert_str_eq(read.path, remote_dir.path);
-    ck_assert_str_eq(read.lock, remote_dir.lock);
+    write_text(ssh_path, "cat >/dev/null\n");
+    ck_assert_int_eq(remote_run_dir_send(&remote_dir, &error), STATUS_OK);
+    write_text(ssh_path, "tar -cf - -T /dev/null; echo \"$6 $7\" >&2; exit 1\n");
     ck_assert_int_ne(remote_run_dir_recover(ssh, folder, &found, &error), STATUS_OK);
-    ck_assert_ptr_nonnull(strstr(error.text, "cannot be brought here"));
+    snprintf(said, sizeof said, "in beta:%s and cannot be brought here: -oPort=2222 kim@beta",
+             remote_dir.path);
+    ck_assert_msg(strstr(error.text, said) != NULL, "%s", error.text);
     static const char *const damaged[] = {"",         "beta\n",         "beta\nrelative\n",
                                           "-x\n/a\n", "beta\n/a\n/b\n", "beta\n/a"};
     for (size_t i = 0; i < sizeof damaged / sizeof *damaged; i++) {
         write_text(path, damaged[i]);
-        ck_assert_msg(remote_run_dir_read_note(&read, ssh, folder, &error) == STATUS_INVALID, "%zu",
+        ck_assert_msg(remote_run_dir_recover(ssh, folder, &found, &error) == STATUS_INVALID, "%zu",
                       i);
     }
     unlink(path);
+    unlink(ssh_path);
     rmdir(folder);
 }
 
