@@ -330,10 +330,11 @@ static void open_run(struct coordinator *c, const struct order_run_opened *opene
         enter(c, GATHERING);
 }
 
-static void go_back(struct coordinator *c, const struct frame *sets)
+static void go_back(struct coordinator *c, const struct tally_so_far *so_far,
+                    const struct frame *sets)
 {
     struct run *run = &c->run;
-    uint64_t again = run->work.rules->go_back(&run->work, run->first_step);
+    uint64_t again = run->work.rules->go_back(&run->work, run->first_step, so_far);
     c->snapshot.due = run->whole;
     if (sets_begin(&c->sets, run, sets) != STATUS_OK) {
         act(c, effect_no_memory("what steps are made of"));
@@ -352,7 +353,7 @@ static void handle_run_opened(struct coordinator *c, const struct order_run_open
     if (effect.kind == EFFECT_OPENED)
         open_run(c, opened, sets);
     else if (effect.kind == EFFECT_WENT_BACK)
-        go_back(c, sets);
+        go_back(c, &opened->so_far, sets);
     else
         act(c, effect);
 }

@@ -192,11 +192,11 @@ uint64_t async_end(const struct work *work, bool deserted)
     return leases_of(work)->done.low;
 }
 
-uint64_t async_go_back(struct work *work, uint64_t step)
+uint64_t async_go_back(struct work *work, uint64_t step, const struct tally_so_far *so_far)
 {
     leases_go_back(leases_of(work), step);
     leases_of(work)->gate = work->job->steps;
-    return statistics_go_back(&work->statistics, step);
+    return statistics_go_back(&work->statistics, step, so_far);
 }
 
 bool async_stop(struct work *work)
@@ -230,9 +230,9 @@ uint64_t async_next_snapshot(const struct work *work, bool started)
     return leases_of(work)->next;
 }
 
-void async_cutting(struct work *work, uint64_t step, uint64_t whole)
+void async_cutting(struct work *work, uint64_t step)
 {
-    statistics_mark(&work->statistics, step, whole);
+    statistics_mark(&work->statistics, step);
 }
 
 /* Every batch before it is done. */

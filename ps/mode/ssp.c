@@ -155,10 +155,10 @@ static bool ssp_finished(struct work *work, uint32_t worker, uint64_t batch)
     return binds(work) && minimum(work) > before;
 }
 
-static uint64_t ssp_go_back(struct work *work, uint64_t step)
+static uint64_t ssp_go_back(struct work *work, uint64_t step, const struct tally_so_far *so_far)
 {
     memset(state_of(work)->clocks, 0, state_of(work)->clock_count * sizeof(struct ssp_clock));
-    return async_go_back(work, step);
+    return async_go_back(work, step, so_far);
 }
 
 /* The lost worker may have been the slowest. */

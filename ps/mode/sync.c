@@ -165,9 +165,9 @@ uint64_t sync_end(const struct work *work, bool deserted)
     return deserted ? work->statistics.step : work->stop_step;
 }
 
-uint64_t sync_go_back(struct work *work, uint64_t step)
+uint64_t sync_go_back(struct work *work, uint64_t step, const struct tally_so_far *so_far)
 {
-    return statistics_go_back(&work->statistics, step);
+    return statistics_go_back(&work->statistics, step, so_far);
 }
 
 /* Steps are faster than the coordinator hears of them: its router knows the last that it let
@@ -205,9 +205,9 @@ uint64_t sync_next_snapshot(const struct work *work, bool started)
     return work->statistics.step + (started ? SNAPSHOT_MARGIN : 1);
 }
 
-void sync_cutting(struct work *work, uint64_t step, uint64_t whole)
+void sync_cutting(struct work *work, uint64_t step)
 {
-    statistics_mark(&work->statistics, step, whole);
+    statistics_mark(&work->statistics, step);
 }
 
 bool sync_has_reached(const struct work *work, uint64_t step)

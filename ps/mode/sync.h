@@ -63,13 +63,13 @@ void sync_check(const struct shard *shard);
 enum status sync_init(struct work *work, uint64_t first);
 uint64_t sync_step(const struct work *work);
 uint64_t sync_end(const struct work *work, bool deserted);
-uint64_t sync_go_back(struct work *work, uint64_t step);
+uint64_t sync_go_back(struct work *work, uint64_t step, const struct tally_so_far *so_far);
 bool sync_stop(struct work *work);
 bool sync_owes(const struct work *work, uint32_t worker);
 bool sync_may_be_done(const struct work *work, uint32_t worker, const struct message_done *done);
 bool sync_is_drained(const struct work *work);
 uint64_t sync_next_snapshot(const struct work *work, bool started);
-void sync_cutting(struct work *work, uint64_t step, uint64_t whole);
+void sync_cutting(struct work *work, uint64_t step);
 bool sync_has_reached(const struct work *work, uint64_t step);
 void sync_check_work(const struct work *work);
 

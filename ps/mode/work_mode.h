@@ -63,8 +63,9 @@ struct work_mode {
     uint64_t (*step)(const struct work *work);
     /* The job's last update. `deserted`: all workers have left, after a stop. */
     uint64_t (*end)(const struct work *work, bool deserted);
-    /* All are back at `step`; how many counted updates will be made again. */
-    uint64_t (*go_back)(struct work *work, uint64_t step);
+    /* All are back at `step`, with what its checkpoint tells; how many counted updates will be made
+     * again. */
+    uint64_t (*go_back)(struct work *work, uint64_t step, const struct tally_so_far *so_far);
     /* Make no more than there is. False: the coordinator's own router has to say which version
      * is the last; else stop_step does. */
     bool (*stop)(struct work *work);
@@ -82,8 +83,8 @@ struct work_mode {
 
     /* The first step at which the next snapshot can be taken. `started`: workers have begun. */
     uint64_t (*next_snapshot)(const struct work *work, bool started);
-    /* One will be taken at `step`; the newest whole one is at `whole`. */
-    void (*cutting)(struct work *work, uint64_t step, uint64_t whole);
+    /* One will be taken at `step`. */
+    void (*cutting)(struct work *work, uint64_t step);
     /* Whether training has come to the step of a snapshot. */
     bool (*has_reached)(const struct work *work, uint64_t step);
 

@@ -27,12 +27,13 @@ static void forget_open_steps(struct statistics *statistics)
     }
 }
 
+/* The epoch of the step: one that is made, or the next. */
 static uint64_t epoch_of(const struct statistics *statistics, uint64_t step)
 {
     return step / job_steps_per_epoch(statistics->job);
 }
 
-/* The epoch of the step: one that is made, or the next. */
+/* The epoch of `step` goes on with the known sums of its first part. */
 static void adopt(struct statistics *statistics, uint64_t step, const struct tally_so_far *so_far)
 {
     struct statistics_epochs *epochs = &statistics->epochs;
@@ -44,12 +45,27 @@ static void adopt(struct statistics *statistics, uint64_t step, const struct tal
     epochs->tallies[epoch % 2] = so_far->epoch;
 }
 
-/* The epoch of `step` goes on with the known sums of its first part. */
 static void pass_mark(const struct statistics *statistics, struct statistics_mark *mark)
 {
+    const struct statistics_epochs *epochs = &statistics->epochs;
+    uint64_t epoch = epoch_of(statistics, mark->step);
     mark->passed = true;
-    mark->epochs = statistics->epochs;
-    mark->window = windows_so_far(&statistics->windows, mark->step);
+    mark->so_far =
+        (struct tally_so_far){.window = windows_so_far(&statistics->windows, mark->step)};
+    if (epochs->numbers[epoch % 2] == epoch)
+        mark->so_far.epoch = epochs->tallies[epoch % 2];
+}
+
+/* All counts begin at the step. */
+static void begin_at(struct statistics *statistics, uint64_t step,
+                     const struct tally_so_far *so_far)
+{
+    statistics->step = step;
+    batch_set_init(&statistics->batches, step);
+    forget_open_steps(statistics);
+    clear_epochs(&statistics->epochs, step);
+    adopt(statistics, step, so_far);
+    statistics->mark.step = NO_STEP;
 }
 
 enum status statistics_init(struct statistics *statistics, const struct job *job,
@@ -57,19 +73,9 @@ enum status statistics_init(struct statistics *statistics, const struct job *job
 {
     memset(statistics, 0, sizeof *statistics);
     statistics->job = job;
-    statistics->first = statistics->step = first_step;
-    batch_set_init(&statistics->batches, first_step);
-    forget_open_steps(statistics);
-    clear_epochs(&statistics->epochs, first_step);
-    adopt(statistics, first_step, so_far);
-    for (unsigned i = 0; i < STATISTICS_MARKS; i++)
-        statistics->marks[i].step = NO_STEP;
-    enum status status = windows_init(&statistics->windows, job, first_step, &so_far->window);
-    if (status == STATUS_OK) {
-        statistics->marks[0].step = first_step;
-        pass_mark(statistics, &statistics->marks[0]);
-    }
-    return status;
+    statistics->first = first_step;
+    begin_at(statistics, first_step, so_far);
+    return windows_init(&statistics->windows, job, first_step, &so_far->window);
 }
 
 void statistics_free(struct statistics *statistics)
@@ -79,8 +85,6 @@ void statistics_free(struct statistics *statistics)
     windows_free(&statistics->windows);
     memset(statistics, 0, sizeof *statistics);
 }
-
-/* The sums when training has come to just before the step. */
 
 static bool is_complete(const struct statistics *statistics, unsigned place)
 {
@@ -148,7 +152,7 @@ struct statistics_epoch statistics_epoch_now(const struct statistics *statistics
     return now;
 }
 
-/* The steps of an epoch that is under way, or was just before. */
+/* Whether every update before the step is counted, and none from there on. */
 static bool is_just_before(const struct statistics *statistics, uint64_t step)
 {
     return statistics->step == step && statistics_made(statistics) == step;
@@ -162,11 +166,8 @@ static void count_update(struct statistics *statistics, uint64_t step, const str
     statistics->updates++;
     if (step + 1 > statistics->step)
         statistics->step = step + 1;
-    for (unsigned i = 0; i < STATISTICS_MARKS; i++) {
-        struct statistics_mark *mark = &statistics->marks[i];
-        if (!mark->passed && is_just_before(statistics, mark->step))
-            pass_mark(statistics, mark);
-    }
+    if (!statistics->mark.passed && is_just_before(statistics, statistics->mark.step))
+        pass_mark(statistics, &statistics->mark);
 }
 
 void statistics_count_step(struct statistics *statistics, uint64_t step, const struct tally *tally)
@@ -191,8 +192,6 @@ static bool report_async(struct statistics *statistics, const struct message_rep
     count_update(statistics, report->step, &tally);
     return true;
 }
-
-/* It has been given up. */
 
 static bool is_here(const struct open_step *open, struct node node)
 {
@@ -220,7 +219,6 @@ static bool reserve(struct open_step *open)
     return nodes != NULL;
 }
 
-/* Whether every update before the step is counted, and none from there on. */
 static bool add_node(struct open_step *open, uint32_t leaf_count, struct statistics_node added)
 {
     while (added.node.leaf_count < leaf_count) {
@@ -285,13 +283,9 @@ bool statistics_lacks(const struct statistics *statistics, struct node leaves)
 
 /* --- going back ---------------------------------------------------------------------------- */
 
-void statistics_mark(struct statistics *statistics, uint64_t step, uint64_t whole)
+void statistics_mark(struct statistics *statistics, uint64_t step)
 {
-    unsigned place = statistics->marks[0].step == whole ? 1 : 0;
-    for (unsigned i = 0; i < STATISTICS_MARKS; i++)
-        if (statistics->marks[i].step == step)
-            place = i;
-    struct statistics_mark *mark = &statistics->marks[place];
+    struct statistics_mark *mark = &statistics->mark;
     if (mark->step != step)
         *mark = (struct statistics_mark){.step = step};
     if (!mark->passed && is_just_before(statistics, step))
@@ -300,42 +294,21 @@ void statistics_mark(struct statistics *statistics, uint64_t step, uint64_t whol
 
 struct tally_so_far statistics_so_far(const struct statistics *statistics, uint64_t step)
 {
-    struct tally_so_far so_far = {0};
-    for (unsigned i = 0; i < STATISTICS_MARKS; i++) {
-        const struct statistics_mark *mark = &statistics->marks[i];
-        if (mark->step != step || !mark->passed)
-            continue;
-        uint64_t epoch = epoch_of(statistics, step);
-        so_far.window = mark->window;
-        if (mark->epochs.numbers[epoch % 2] == epoch)
-            so_far.epoch = mark->epochs.tallies[epoch % 2];
-    }
-    return so_far;
+    const struct statistics_mark *mark = &statistics->mark;
+    return mark->step == step && mark->passed ? mark->so_far : (struct tally_so_far){0};
 }
 
-uint64_t statistics_go_back(struct statistics *statistics, uint64_t step)
+uint64_t statistics_go_back(struct statistics *statistics, uint64_t step,
+                            const struct tally_so_far *so_far)
 {
     uint64_t made = statistics_made(statistics);
-    struct window_so_far window = {0};
-    clear_epochs(&statistics->epochs, step);
+    begin_at(statistics, step, so_far);
     statistics->finished_count = 0;
     statistics->has_whole = false;
-    for (unsigned i = 0; i < STATISTICS_MARKS; i++) {
-        struct statistics_mark *mark = &statistics->marks[i];
-        if (mark->step == step && mark->passed) {
-            statistics->epochs = mark->epochs;
-            window = mark->window;
-        } else {
-            mark->step = NO_STEP;
-        }
-    }
-    windows_go_back(&statistics->windows, step, &window);
-    forget_open_steps(statistics);
-    batch_set_init(&statistics->batches, step);
+    windows_go_back(&statistics->windows, step, &so_far->window);
     memset(&statistics->window, 0, sizeof statistics->window);
     if (step < statistics->first) /* An older checkpoint, because the newest is damaged. */
         statistics->first = step;
-    statistics->step = step;
     statistics->updates = step - statistics->first;
     return made > step ? made - step : 0;
 }

@@ -5,9 +5,9 @@
  * with gradients a node at or below one that is here is ignored, and one above some that are
  * here takes their place. Sums are integers, so they do not depend on the order of arrival.
  *
- * Training can go back to a step: later counts are forgotten and made again. The epoch's sums at
- * a step that may be gone back to must have been marked before it was passed. A checkpoint has
- * them, too, so that the epoch in which a run goes on is counted whole.
+ * Training can go back to a checkpoint: later counts are forgotten and made again. A checkpoint has
+ * the sums of its epoch before it, so that the epoch in which a run goes on is counted whole. They
+ * are noted when training passes its step, which must have been marked before.
  *
  * Threads: the coordinator's. */
 
@@ -24,7 +24,6 @@
 #include "ps/shard/batch_set.h"
 
 #define STATISTICS_OPEN_STEPS 4 /* Sync: workers are at most one step apart. */
-#define STATISTICS_MARKS      2 /* The newest whole checkpoint and the one being made. */
 
 struct statistics_node {
     struct node node;
@@ -52,11 +51,11 @@ struct statistics_epoch {
     struct tally tally;
 };
 
+/* Of the checkpoint being made. */
 struct statistics_mark {
     uint64_t step; /* UINT64_MAX for none. */
-    bool passed;   /* All updates before it have been counted. */
-    struct statistics_epochs epochs;
-    struct window_so_far window;
+    bool passed;   /* All updates before it have been counted: */
+    struct tally_so_far so_far;
 };
 
 struct statistics {
@@ -70,7 +69,7 @@ struct statistics {
     struct windows windows;
     struct window whole; /* For statistics_take_whole, if ... */
     bool has_whole;      /* ... there is one. */
-    struct statistics_mark marks[STATISTICS_MARKS];
+    struct statistics_mark mark;
     uint64_t first;   /* Where this session's count starts. */
     uint64_t updates; /* In this session, each once. */
     uint64_t step;    /* Highest update counted whole, plus one. Async: see statistics_made. */
@@ -92,16 +91,16 @@ void statistics_count_step(struct statistics *statistics, uint64_t step, const s
 /* Sync: whether any of these leaves of the open step (number `step`) has not been reported. */
 bool statistics_lacks(const struct statistics *statistics, struct node leaves);
 
-/* A checkpoint will be made at this step; async: all before it, and nothing else, is counted.
- * `whole`: the step of the newest that there is, whose mark is kept. */
-void statistics_mark(struct statistics *statistics, uint64_t step, uint64_t whole);
+/* A checkpoint will be made at this step; async: all before it, and nothing else, is counted. */
+void statistics_mark(struct statistics *statistics, uint64_t step);
 
 /* What the epoch and the window of the marked step had scored before it, for its checkpoint. Of no
  * updates where that is their first step, or not all before it is counted. */
 struct tally_so_far statistics_so_far(const struct statistics *statistics, uint64_t step);
 
-/* Forget all updates from this step on; how many had been counted. */
-uint64_t statistics_go_back(struct statistics *statistics, uint64_t step);
+/* Forget all updates from this step on; how many had been counted. `so_far`: as above. */
+uint64_t statistics_go_back(struct statistics *statistics, uint64_t step,
+                            const struct tally_so_far *so_far);
 
 /* What came in since the last call. */
 struct tally statistics_take_window(struct statistics *statistics);

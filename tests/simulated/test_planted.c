@@ -666,10 +666,11 @@ static bool ask_from_zero(struct work *work, uint32_t worker, uint64_t *batch)
     return work_ssp.ask(work, worker, batch);
 }
 
-static uint64_t go_back_without_leases(struct work *work, uint64_t step)
+static uint64_t go_back_without_leases(struct work *work, uint64_t step,
+                                       const struct tally_so_far *so_far)
 {
     times++;
-    return statistics_go_back(&work->statistics, step);
+    return statistics_go_back(&work->statistics, step, so_far);
 }
 
 enum status __wrap_work_begin(struct work *work, const struct job *job, uint64_t first,

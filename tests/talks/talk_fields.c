@@ -41,6 +41,8 @@ static const struct {
                           ROWS(STATUS(run_opened.status), ROW("text", run_opened.text, TEXT),
                                ROW("restore", run_opened.restore, FLAG),
                                ROW("restore_step", run_opened.restore_step, U64),
+                               ROW("epoch_updates", run_opened.so_far.epoch.updates, U64),
+                               ROW("epoch_examples", run_opened.so_far.epoch.examples, U64),
                                ROW("run_id", run_opened.run_id, ID),
                                ROW("generation", run_opened.generation, U64),
                                ROW("ended_run_id", run_opened.ended_run_id, ID),

@@ -246,7 +246,7 @@ TEST(going_back_begins_all_clocks_anew, 1, 2)
         run(f, 1, 1);
     }
     run(f, 0, 1);
-    f->work.rules->go_back(&f->work, 7);
+    f->work.rules->go_back(&f->work, 7, &(struct tally_so_far){0});
     for (uint32_t i = 0; i < 2; i++)
         member_of(f, i)->dealt.asks = false; /* As whoever raises the generation does. */
     ck_assert(!waits(f, 0));
