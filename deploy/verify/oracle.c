@@ -328,13 +328,11 @@ void oracle_ends(struct oracle *oracle, uint32_t process)
 }
 
 /* What a worker computes from is known as it is now. A server whose place another has taken may be late
- * with gradients of the generation before, and what compensating these gives nobody knows here. */
+ * with gradients of the generation before. What compensating these gives is not known here, nor is the
+ * set of a step that its coordinator decides on its own. */
 static bool knows_values(const struct oracle *w, const struct oracle_server *server)
 {
-    /* What steps are made of may be decided anew, and then it goes on from other values than all others. */
-    bool anew =
-        w->sets.steps != NULL && (w->job->record != RECORDING_ON || w->forgetful || w->scarce);
-    return server->current || (w->job->delay_compensation == 0.0f && !anew);
+    return server->current || (w->job->delay_compensation == 0.0f && w->sets.steps == NULL);
 }
 
 /* Of several processes for one place the one of the latest generation is it. */

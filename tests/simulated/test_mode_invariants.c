@@ -295,6 +295,36 @@ TEST_PLAIN(whoever_comes_from_a_run_that_has_ended_hears_how)
     }
 }
 
+/* Server 0 is stopped with reports in its queue. Another one begins anew and ends with a clean stop.
+ * Then the first goes on and closes a step by itself: of what leaves is for no other to know. */
+TEST_PLAIN(a_server_0_whose_place_was_taken_may_close_a_step_by_itself)
+{
+    for (uint32_t at = 0; at < 20; at++) {
+        struct history_plan plan = calm(MODE_BACKUP, WORK_EXACT, 1, 3);
+        enum { SECOND = 1000000 };
+        plan.job.steps = 300;
+        plan.job.record = RECORDING_ON;
+        plan.queue_delay_us = 5000;
+        plan.phase_count = 2;
+        plan.phases[1] = plan.phases[0];
+        plan.phases[0].stop_after_us = 7 * SECOND;
+        plan.phases[0].stop_process = 1; /* Of the workers. */
+        plan.phases[0].faulty = true;
+        plan.phases[0].faults = (struct fault_plan){
+            .faults = {{.kind = FAULT_REPLACE,
+                        .at_us = SECOND + at * 1000,
+                        .for_us = 8 * SECOND,
+                        .number = 5 * SECOND}},
+            .count = 1,
+            .calm_us = 20 * SECOND,
+        };
+        plan.start_within_us = 1000;
+        struct history_result result = finish(&plan);
+        ck_assert_uint_eq(result.faults[FAULT_REPLACE], 1);
+        ck_assert_uint_eq(result.stopped, 1);
+    }
+}
+
 int main(void)
 {
     return suite_run("promises", NULL);
