@@ -30,6 +30,7 @@
 #include "common/store/stop_note.h"
 #include "common/tensorboard/board_place.h"
 #include "common/transport/transport.h"
+#include "common/watch/http_token.h"
 #include "common/wire/message.h"
 #include "ps/router/listening.h"
 #include "ps/server.h"
@@ -50,8 +51,9 @@ struct addresses {
 
 /* The observers of this server. */
 struct watching {
-    struct notify notify;      /* A service manager. */
-    struct watch_pages *pages; /* HTTP; NULL: not asked for. Owned. */
+    char out[MESSAGE_TEXT_MAX]; /* The run's folder. */
+    struct notify notify;       /* A service manager. */
+    struct watch_pages *pages;  /* HTTP; NULL: not asked for. Owned. */
     struct http_server *http;
 };
 
@@ -79,49 +81,6 @@ static void note_enough(void *server, const char *why)
     server_enough(server, why);
 }
 
-/* --- being watched ------------------------------------------------------------------------- */
-
-static void close_watching(struct watching *watching)
-{
-    http_server_stop(&watching->http);
-    if (watching->pages != NULL)
-        watched_board_free(&watching->pages->board);
-    free(watching->pages);
-    watching->pages = NULL;
-    notify_close(&watching->notify);
-}
-
-/* Before there is anything to show, so that an error is reported at once. An enum exit_code. */
-static int open_watching(struct watching *watching, const struct options *options,
-                         struct error *error)
-{
-    struct error why;
-    bool four = strchr(options->metrics_bind, ':') == NULL;
-    notify_open(&watching->notify);
-    if (options->metrics_port == 0)
-        return EXIT_DONE;
-    watching->pages = calloc(1, sizeof *watching->pages);
-    if (watching->pages == NULL || watched_board_init(&watching->pages->board) != STATUS_OK) {
-        free(watching->pages);
-        watching->pages = NULL;
-        error_set(error, STATUS_MEMORY, "out of memory");
-        return EXIT_TRAINING_FAILED;
-    }
-    watching->pages->version = SYNCOPATE_VERSION;
-    enum status status =
-        http_server_start(&watching->http, options->metrics_bind, (uint16_t)options->metrics_port,
-                          watch_pages_answer, watching->pages, &why);
-    if (status == STATUS_OK) {
-        log_info("metrics on http://%s%s%s:%u/metrics", four ? "" : "[", options->metrics_bind,
-                 four ? "" : "]", http_server_port(watching->http));
-        return EXIT_DONE;
-    }
-    error_set(error, status, "--metrics-port=%u: %s", options->metrics_port, why.text);
-    return status == STATUS_EXISTS   ? EXIT_CANNOT_OPEN
-           : status == STATUS_MEMORY ? EXIT_TRAINING_FAILED
-                                     : EXIT_USAGE;
-}
-
 /* A fresh folder for a server 0 without --out. */
 static void default_out(char *out, size_t size)
 {
@@ -142,6 +101,56 @@ static void absolute(char *out, size_t size)
         return;
     snprintf(copy, sizeof copy, "%s", out);
     snprintf(out, size, "%.500s/%.500s", directory, copy);
+}
+
+/* --- being watched ------------------------------------------------------------------------- */
+
+static void close_watching(struct watching *watching)
+{
+    http_server_stop(&watching->http);
+    if (watching->pages != NULL)
+        watched_board_free(&watching->pages->board);
+    free(watching->pages);
+    watching->pages = NULL;
+    notify_close(&watching->notify);
+}
+
+/* Before there is anything to show, so that an error is reported at once. An enum exit_code. */
+static int open_watching(struct watching *watching, const struct options *options,
+                         struct error *error)
+{
+    struct error why;
+    struct http_place place;
+    char url[HTTP_URL_MAX], token[HTTP_TOKEN_DIGITS + 1] = "";
+    notify_open(&watching->notify);
+    if (options->out != NULL)
+        snprintf(watching->out, sizeof watching->out, "%s", options->out);
+    else
+        default_out(watching->out, sizeof watching->out);
+    absolute(watching->out, sizeof watching->out);
+    if (options->serve == NULL || !http_place_read(options->serve, &place))
+        return EXIT_DONE;
+    watching->pages = calloc(1, sizeof *watching->pages);
+    if (watching->pages == NULL || watched_board_init(&watching->pages->board) != STATUS_OK) {
+        free(watching->pages);
+        watching->pages = NULL;
+        error_set(error, STATUS_MEMORY, "out of memory");
+        return EXIT_TRAINING_FAILED;
+    }
+    watching->pages->version = SYNCOPATE_VERSION;
+    enum status status = STATUS_OK;
+    if (!http_place_is_loopback(&place) && options->task_index == 0)
+        status = http_token_open(watching->out, token, &why);
+    if (status == STATUS_OK)
+        status = http_server_start(&watching->http, &place, token, watch_pages_answer,
+                                   watching->pages, &why);
+    if (status != STATUS_OK) {
+        error_set(error, status, "--serve=%s: %s", options->serve, why.text);
+        return status == STATUS_MEMORY ? EXIT_TRAINING_FAILED : EXIT_CANNOT_OPEN;
+    }
+    http_server_url(watching->http, url);
+    log_info("page on %s%s%s", url, token[0] != '\0' ? "#token=" : "", token);
+    return EXIT_DONE;
 }
 
 /* Server 0's, and not only once a job has gathered. */
@@ -261,12 +270,7 @@ static int serve(const struct options *options, const struct addresses *addresse
                  struct transport *transport, struct watching *watching, struct error *error)
 {
     struct server *server;
-    char out[MESSAGE_TEXT_MAX];
-    if (options->out != NULL)
-        snprintf(out, sizeof out, "%s", options->out);
-    else
-        default_out(out, sizeof out);
-    absolute(out, sizeof out);
+    const char *out = watching->out;
     struct board_place board = {.folder = ""};
     if (options->task_index == 0 && check_files(options, out, &board, error) != STATUS_OK)
         return EXIT_CANNOT_OPEN;

@@ -827,10 +827,6 @@ static enum status check_whole(const struct parser *parser)
         status = check_role(parser);
     if (status == STATUS_OK)
         status = check_keys(parser);
-    if (status == STATUS_OK && parser->user == OPTION_PS && options->metrics_port == 0 &&
-        strcmp(options->metrics_bind, option_find(OPTION_PS, "metrics-bind", 12)->fallback) != 0)
-        status =
-            refuse(parser, "%s: only used with --metrics-port", source_of(parser, "metrics-bind"));
     if (status == STATUS_OK && options->alive + options->ready + options->watch > 1)
         status = refuse(parser, "--alive, --ready and --watch exclude each other");
     if (status == STATUS_OK && (options->alive || options->ready) && options->json)

@@ -195,8 +195,7 @@ struct options {
     /* The argument that is no option, of those who take one. */
     const char *path;
 
-    uint32_t metrics_port;    /* ps: where it answers HTTP; 0: nowhere. */
-    const char *metrics_bind; /* And at which numeric address. */
+    const char *serve; /* Where HTTP is answered; NULL: nowhere. */
 
     bool svg_only; /* compare: no PNG of figures. */
     bool json;     /* evaluate, inspect, run: the result as one JSON object. */

@@ -9,6 +9,7 @@
 #include "common/job/compensation.h"
 #include "common/job/job_fields.h"
 #include "common/job/partition.h"
+#include "common/watch/http_place.h"
 
 #define TO_TEXT(number)    TO_TEXT_OF(number)
 #define TO_TEXT_OF(number) #number
@@ -306,6 +307,7 @@ static const char *tell_word(unsigned index)
 
 static const struct option_choice choice_tell = {.word = tell_word};
 static const struct option_choice choice_ports = {.check = option_ports_check};
+static const struct option_choice choice_serve = {.check = http_place_check};
 static const struct option_choice choice_fair = {.word = fair_word};
 static const struct option_choice choice_scale = {.word = scale_word};
 
@@ -850,12 +852,11 @@ const struct option_row option_rows[] = {
     {"trace-steps", OPTION_GROUP_OUTPUT, OPTION_KIND_U32, FIELD(trace_steps),
      ROLES | OPTION_RUN | OPTION_SIMULATE | OPTION_TRACE, "N", "20", 1, 1000, NULL, NULL,
      "Steps that a trace is of: the first, the last, the slowest, and one that took as long as most."},
-    {"metrics-port", OPTION_GROUP_OUTPUT, OPTION_KIND_U32, FIELD(metrics_port), SERVES, "PORT", "0", 0, 65535, NULL,
-     NULL,
-     "Answer HTTP there: /metrics for Prometheus, /healthz and /readyz for probes. 0: nowhere."},
-    {"metrics-bind", OPTION_GROUP_OUTPUT, OPTION_KIND_TEXT, FIELD(metrics_bind), SERVES, "ADDRESS", "127.0.0.1", 0,
-     0, NULL, NULL,
-     "The numeric address to answer at; 0.0.0.0 or :: is every one. Any program that reaches it may read all figures."},
+    {"serve", OPTION_GROUP_OUTPUT, OPTION_KIND_TEXT, FIELD(serve), SERVES, "[ADDRESS:]PORT", NULL, 0, 0,
+     &choice_serve, NULL,
+     "Answer HTTP there: server 0 the page of its job, all /metrics for Prometheus, /healthz and /readyz for probes. "
+     "Without ADDRESS only from this host; 0.0.0.0 or [::] is every one: then the page needs the token that is "
+     "printed, and any program that reaches it may read the metrics. PORT 0: any that is free."},
     {"quiet", OPTION_GROUP_OUTPUT, OPTION_KIND_FLAG, FIELD(quiet), OPTION_TRACE, NULL, NULL, 0, 0,
      NULL, NULL, "Nothing but what is wrong: the result is in the files."},
     {"quiet", OPTION_GROUP_OUTPUT, OPTION_KIND_FLAG, FIELD(quiet),

@@ -6,18 +6,29 @@
 #include <errno.h>
 #include <microhttpd.h>
 #include <netinet/in.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/socket.h>
 #include <unistd.h>
 
+#include "common/base/clock.h"
+
 #define BACKLOG 16
+#define BLOCK   65536u /* Of an answer, sent at a time. */
 
 struct http_server {
     struct MHD_Daemon *daemon;
     http_answer_fn *answer;
     void *context;
-    uint16_t port;
+    struct http_place place; /* With the port that it got. */
+    char token[HTTP_TOKEN_MAX + 1];
+};
+
+/* An answer on its way. */
+struct sending {
+    struct http_answer answer;
+    double until;
 };
 
 union socket_address {
@@ -25,6 +36,158 @@ union socket_address {
     struct sockaddr_in four;
     struct sockaddr_in6 six;
 };
+
+void http_server_url(const struct http_server *server, char url[HTTP_URL_MAX])
+{
+    const struct http_place *place = &server->place;
+    char name[HTTP_URL_MAX - 32];
+    bool every = strcmp(place->address, "0.0.0.0") == 0 || strcmp(place->address, "::") == 0;
+    if (!every || gethostname(name, sizeof name) != 0)
+        snprintf(name, sizeof name, strchr(place->address, ':') != NULL ? "[%s]" : "%s",
+                 place->address);
+    name[sizeof name - 1] = '\0';
+    snprintf(url, HTTP_URL_MAX, "http://%s:%u/", name, place->port);
+}
+
+/* --- who may read ---------------------------------------------------------------------------- */
+
+static bool is_open(const char *path)
+{
+    return strcmp(path, "/") == 0 || strcmp(path, "/metrics") == 0 ||
+           strcmp(path, "/healthz") == 0 || strcmp(path, "/readyz") == 0;
+}
+
+/* In a time that does not depend on where they differ. */
+static bool is_token(const struct http_server *server, const char *text)
+{
+    static const char bearer[] = "Bearer ";
+    size_t length = strlen(server->token);
+    unsigned char difference = 0;
+    if (text == NULL || strncmp(text, bearer, sizeof bearer - 1) != 0)
+        return false;
+    text += sizeof bearer - 1;
+    if (length == 0 || strlen(text) != length)
+        return false;
+    for (size_t i = 0; i < length; i++)
+        difference |= (unsigned char)(text[i] ^ server->token[i]);
+    return difference == 0;
+}
+
+static const char *header(struct MHD_Connection *connection, const char *name)
+{
+    return MHD_lookup_connection_value(connection, MHD_HEADER_KIND, name);
+}
+
+/* 200: whoever asks may read it. */
+static unsigned may_read(const struct http_server *server, struct MHD_Connection *connection,
+                         const char *path)
+{
+    if (is_open(path))
+        return MHD_HTTP_OK;
+    if (!http_host_is_own(header(connection, MHD_HTTP_HEADER_HOST)))
+        return MHD_HTTP_FORBIDDEN;
+    return http_place_is_loopback(&server->place) ||
+                   is_token(server, header(connection, MHD_HTTP_HEADER_AUTHORIZATION))
+               ? MHD_HTTP_OK
+               : MHD_HTTP_UNAUTHORIZED;
+}
+
+/* --- answers --------------------------------------------------------------------------------- */
+
+static ssize_t send_block(void *context, uint64_t at, char *block, size_t most)
+{
+    const struct sending *sending = context;
+    size_t left = sending->answer.bytes - (size_t)at, bytes = left < most ? left : most;
+    if (clock_now_seconds() > sending->until)
+        return MHD_CONTENT_READER_END_WITH_ERROR;
+    memcpy(block, sending->answer.body + at, bytes);
+    return (ssize_t)bytes;
+}
+
+static void free_sending(void *context)
+{
+    struct sending *sending = context;
+    free(sending->answer.body);
+    free(sending);
+}
+
+/* Takes the body over. */
+static enum MHD_Result reply(struct MHD_Connection *connection, const struct http_answer *answer)
+{
+    static const char *const headers[][2] = {{MHD_HTTP_HEADER_CACHE_CONTROL, "no-store"},
+                                             {"X-Content-Type-Options", "nosniff"},
+                                             {"X-Frame-Options", "DENY"},
+                                             {"Cross-Origin-Resource-Policy", "same-origin"},
+                                             {"Referrer-Policy", "no-referrer"}};
+    struct sending *sending = malloc(sizeof *sending);
+    if (sending == NULL) {
+        free(answer->body);
+        return MHD_NO;
+    }
+    *sending = (struct sending){*answer, clock_now_seconds() + HTTP_ANSWER_SECONDS};
+    struct MHD_Response *response =
+        MHD_create_response_from_callback(answer->bytes, BLOCK, send_block, sending, free_sending);
+    if (response == NULL) {
+        free_sending(sending);
+        return MHD_NO;
+    }
+    MHD_add_response_header(response, MHD_HTTP_HEADER_CONTENT_TYPE, answer->type);
+    for (size_t i = 0; i < sizeof headers / sizeof *headers; i++)
+        MHD_add_response_header(response, headers[i][0], headers[i][1]);
+    if (answer->code == MHD_HTTP_METHOD_NOT_ALLOWED)
+        MHD_add_response_header(response, MHD_HTTP_HEADER_ALLOW, "GET, HEAD");
+    enum MHD_Result result = MHD_queue_response(connection, answer->code, response);
+    MHD_destroy_response(response);
+    return result;
+}
+
+static enum MHD_Result say(struct MHD_Connection *connection, unsigned code, const char *text)
+{
+    char *copy = strdup(text);
+    const struct http_answer answer = {code, "text/plain; charset=utf-8", copy, strlen(text)};
+    return copy == NULL ? MHD_NO : reply(connection, &answer);
+}
+
+uint64_t http_number(const struct http_request *request, const char *name, uint64_t fallback)
+{
+    char *end;
+    const char *text =
+        MHD_lookup_connection_value(request->connection, MHD_GET_ARGUMENT_KIND, name);
+    if (text == NULL || text[0] < '0' || text[0] > '9')
+        return fallback;
+    errno = 0;
+    unsigned long long number = strtoull(text, &end, 10);
+    return *end == '\0' && errno == 0 ? number : fallback;
+}
+
+/* A request's headers are here; what may follow them is not looked at. */
+static enum MHD_Result handle(void *context, struct MHD_Connection *connection, const char *path,
+                              const char *method, const char *version, const char *upload,
+                              size_t *upload_bytes, void **request)
+{
+    (void)version;
+    (void)upload;
+    (void)upload_bytes;
+    (void)request;
+    const struct http_server *server = context;
+    if (strcmp(method, MHD_HTTP_METHOD_GET) != 0 && strcmp(method, MHD_HTTP_METHOD_HEAD) != 0)
+        return say(connection, MHD_HTTP_METHOD_NOT_ALLOWED, "only GET is answered here\n");
+    unsigned code = may_read(server, connection, path);
+    if (code != MHD_HTTP_OK)
+        return say(connection, code,
+                   code == MHD_HTTP_FORBIDDEN
+                       ? "this is asked for by a name that is not this host's\n"
+                       : "this needs the token\n");
+    const struct http_request asked = {path, connection};
+    struct http_answer answer = server->answer(server->context, &asked);
+    if (answer.code == 0)
+        return say(connection, MHD_HTTP_NOT_FOUND, "there is nothing here\n");
+    if (answer.body == NULL)
+        return say(connection, MHD_HTTP_INTERNAL_SERVER_ERROR, "out of memory\n");
+    return reply(connection, &answer);
+}
+
+/* --- the daemon ------------------------------------------------------------------------------ */
 
 static bool read_address(const char *text, uint16_t port, union socket_address *address,
                          socklen_t *bytes)
@@ -60,52 +223,6 @@ static int listen_at(const union socket_address *address, socklen_t bytes)
     return -1;
 }
 
-static enum MHD_Result reply(struct MHD_Connection *connection, unsigned code, const char *type,
-                             void *body, size_t bytes, enum MHD_ResponseMemoryMode memory)
-{
-    struct MHD_Response *response = MHD_create_response_from_buffer(bytes, body, memory);
-    if (response == NULL) {
-        if (memory == MHD_RESPMEM_MUST_FREE)
-            free(body);
-        return MHD_NO;
-    }
-    MHD_add_response_header(response, MHD_HTTP_HEADER_CONTENT_TYPE, type);
-    MHD_add_response_header(response, MHD_HTTP_HEADER_CACHE_CONTROL, "no-store");
-    if (code == MHD_HTTP_METHOD_NOT_ALLOWED)
-        MHD_add_response_header(response, MHD_HTTP_HEADER_ALLOW, "GET, HEAD");
-    enum MHD_Result result = MHD_queue_response(connection, code, response);
-    MHD_destroy_response(response);
-    return result;
-}
-
-static enum MHD_Result say(struct MHD_Connection *connection, unsigned code, const char *text)
-{
-    char *constant = (char *)(uintptr_t)text; /* The library does not write to it. */
-    return reply(connection, code, "text/plain", constant, strlen(text), MHD_RESPMEM_PERSISTENT);
-}
-
-/* A request's headers are here; what may follow them is not looked at. */
-static enum MHD_Result handle(void *context, struct MHD_Connection *connection, const char *path,
-                              const char *method, const char *version, const char *upload,
-                              size_t *upload_bytes, void **request)
-{
-    (void)version;
-    (void)upload;
-    (void)upload_bytes;
-    (void)request;
-    struct http_server *server = context;
-    if (strcmp(method, MHD_HTTP_METHOD_GET) != 0 && strcmp(method, MHD_HTTP_METHOD_HEAD) != 0)
-        return say(connection, MHD_HTTP_METHOD_NOT_ALLOWED, "only GET is answered here\n");
-    struct http_answer answer = server->answer(server->context, path);
-    if (answer.code == 0)
-        return say(connection, MHD_HTTP_NOT_FOUND,
-                   "there are /metrics, /healthz and /readyz here\n");
-    if (answer.body == NULL)
-        return say(connection, MHD_HTTP_INTERNAL_SERVER_ERROR, "out of memory\n");
-    return reply(connection, answer.code, answer.type, answer.body, answer.bytes,
-                 MHD_RESPMEM_MUST_FREE);
-}
-
 /* What port it is, when any would do. */
 static uint16_t port_of(int file)
 {
@@ -116,23 +233,26 @@ static uint16_t port_of(int file)
     return ntohs(address.any.sa_family == AF_INET6 ? address.six.sin6_port : address.four.sin_port);
 }
 
-enum status http_server_start(struct http_server **server, const char *address, uint16_t port,
-                              http_answer_fn *answer, void *context, struct error *error)
+enum status http_server_start(struct http_server **server, const struct http_place *place,
+                              const char *token, http_answer_fn *answer, void *context,
+                              struct error *error)
 {
     union socket_address where;
     socklen_t bytes;
     *server = NULL;
-    if (!read_address(address, port, &where, &bytes))
-        return error_set(error, STATUS_INVALID, "'%.100s' is no numeric address", address);
+    if (!read_address(place->address, place->port, &where, &bytes))
+        return error_set(error, STATUS_INVALID, "'%s' is no numeric address", place->address);
     int file = listen_at(&where, bytes);
     if (file < 0)
-        return error_set(error, STATUS_EXISTS, "cannot listen on port %u of %s: %s", port, address,
-                         strerror(errno));
+        return error_set(error, STATUS_EXISTS, "cannot listen on port %u of %s: %s", place->port,
+                         place->address, strerror(errno));
     struct http_server *s = calloc(1, sizeof *s);
     if (s != NULL) {
         s->answer = answer;
         s->context = context;
-        s->port = port_of(file);
+        s->place = *place;
+        s->place.port = port_of(file);
+        snprintf(s->token, sizeof s->token, "%s", token != NULL ? token : "");
         s->daemon =
             MHD_start_daemon(MHD_USE_INTERNAL_POLLING_THREAD | MHD_USE_POLL, 0, NULL, NULL, handle,
                              s, MHD_OPTION_LISTEN_SOCKET, file, MHD_OPTION_CONNECTION_LIMIT,
@@ -152,7 +272,7 @@ enum status http_server_start(struct http_server **server, const char *address, 
 
 uint16_t http_server_port(const struct http_server *server)
 {
-    return server->port;
+    return server->place.port;
 }
 
 void http_server_stop(struct http_server **server)

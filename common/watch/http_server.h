@@ -1,9 +1,13 @@
-/* http_server.h - answers GET over HTTP for scrapers and probes.
+/* http_server.h - answers GET over HTTP: for the page, scrapers and probes.
  *
  * Bounded: HTTP_CONNECTIONS_MAX connections, half of them from one address, more are closed at once;
- * HTTP_CONNECTION_BYTES of memory each, a longer request is refused; HTTP_SILENCE_SECONDS of silence
- * end one. Only GET and HEAD are answered, without a body, and of nothing but what `answer` knows. No
- * TLS and no names: it is for loopback, or a network that is trusted with the figures.
+ * HTTP_CONNECTION_BYTES of memory each, a longer request is refused; an answer has HTTP_ANSWER_MAX bytes;
+ * HTTP_SILENCE_SECONDS of silence end a connection, and an answer that is not read within
+ * HTTP_ANSWER_SECONDS. Only GET and HEAD are answered, without a body. No TLS.
+ *
+ * "/", /metrics, /healthz and /readyz are open: the network is trusted with figures. For all else the
+ * Host must be a numeric address, localhost or this host's own name (403): a page of another name, made
+ * to point here, reads nothing. A server beyond loopback wants "Authorization: Bearer TOKEN" (401).
  *
  * The library is libmicrohttpd; its one doorway is http_server.c.
  *
@@ -17,10 +21,19 @@
 #include <stdint.h>
 
 #include "common/base/status.h"
+#include "common/watch/http_place.h"
 
 #define HTTP_CONNECTIONS_MAX  16
-#define HTTP_CONNECTION_BYTES 4096
+#define HTTP_CONNECTION_BYTES 16384
 #define HTTP_SILENCE_SECONDS  3
+#define HTTP_ANSWER_SECONDS   10
+#define HTTP_ANSWER_MAX       (1u << 20)
+#define HTTP_TOKEN_MAX        64
+
+struct http_request {
+    const char *path;
+    void *connection; /* Of http_number. */
+};
 
 struct http_answer {
     unsigned code;    /* 200, 404, ...; 0: there is no such page. */
@@ -29,15 +42,22 @@ struct http_answer {
     size_t bytes;
 };
 
-typedef struct http_answer http_answer_fn(void *context, const char *path);
+typedef struct http_answer http_answer_fn(void *context, const struct http_request *request);
+
+/* A number of the query, "?from=12"; `fallback` where it is missing or no number. */
+uint64_t http_number(const struct http_request *request, const char *name, uint64_t fallback);
 
 struct http_server;
 
-/* Listen at a numeric address, IPv4 or IPv6; port 0: any. STATUS_INVALID for no such address,
- * STATUS_EXISTS when it cannot be had, with a line. */
-enum status http_server_start(struct http_server **server, const char *address, uint16_t port,
-                              http_answer_fn *answer, void *context, struct error *error);
+/* token: at most HTTP_TOKEN_MAX characters; NULL: there is none, and beyond loopback only what is open
+ * is answered. STATUS_EXISTS when the place cannot be had, with a line. */
+enum status http_server_start(struct http_server **server, const struct http_place *place,
+                              const char *token, http_answer_fn *answer, void *context,
+                              struct error *error);
 uint16_t http_server_port(const struct http_server *server);
+/* "http://127.0.0.1:8080/"; of every address, this host's name. */
+#define HTTP_URL_MAX 128
+void http_server_url(const struct http_server *server, char url[HTTP_URL_MAX]);
 /* Sets the pointer to NULL; no answer is under way any more. */
 void http_server_stop(struct http_server **server);
 

@@ -11,10 +11,56 @@
 
 #define SHOWN_US 500000u /* As often as members are heard. */
 
-static void describe_workers(const struct membership *members, struct watched *watched,
+static double since(uint64_t then_us, uint64_t now_us)
+{
+    return now_us > then_us ? 1e-6 * (double)(now_us - then_us) : 0;
+}
+
+static enum watched_doing doing_of(const struct member *member, bool server, enum job_state state)
+{
+    if (!member->present || member->lost)
+        return !member->ever             ? WATCHED_JOINS
+               : member_has_left(member) ? WATCHED_LEFT
+                                         : WATCHED_LOST;
+    if (server)
+        return member->ready ? WATCHED_SERVES : WATCHED_JOINS;
+    if (state < JOB_RUNNING)
+        return WATCHED_JOINS;
+    return !member->pace.owes       ? WATCHED_WAITS
+           : member->pace.computing ? WATCHED_COMPUTES
+                                    : WATCHED_EXCHANGES;
+}
+
+/* awaited: one more than the worker that all others wait for; 0: there is none. */
+static void describe_member(struct showing *showing, uint32_t place, const struct member *member,
+                            uint32_t awaited, uint64_t now_us)
+{
+    struct watched *watched = &showing->watched;
+    struct watched_member *shown = &watched->members[place];
+    struct showing_since *before = &showing->since[place];
+    bool server = place >= watched->worker_count, asks = member->dealt.asks,
+         steps = mode_facts_named(watched->job.mode_text)->steps;
+    *shown = (struct watched_member){
+        .doing = doing_of(member, server, watched->job.state),
+        .heard_seconds = since(member->heard_us, now_us),
+        .wait = asks    ? member->dealt.waits
+                : steps ? WAIT_BARRIER
+                        : WAIT_COUNT,
+        .waits_for = asks && member->dealt.waits_for > 0 ? member->dealt.waits_for : awaited,
+        .step = member->pace.step,
+    };
+    if (shown->doing != before->doing || shown->step != before->step)
+        *before = (struct showing_since){shown->doing, shown->step, now_us};
+    shown->doing_seconds = since(before->since_us, now_us);
+    if (!server)
+        memcpy(shown->waits, member->counts.summary.waits, sizeof shown->waits);
+}
+
+static void describe_members(struct showing *showing, const struct membership *members,
                              uint64_t now_us)
 {
-    uint32_t longest;
+    struct watched *watched = &showing->watched;
+    uint32_t longest = 0;
     bool waits =
         watched->job.state == JOB_RUNNING && stragglers_awaited(members, now_us, &longest) > 0;
     watched->worker_count =
@@ -26,9 +72,7 @@ static void describe_workers(const struct membership *members, struct watched *w
             .ever = member->ever,
             .present = member->present,
             .awaited = waits && member->present && member->pace.owes,
-            .heard_unix_seconds =
-                watched->unix_seconds -
-                (now_us > member->heard_us ? 1e-6 * (double)(now_us - member->heard_us) : 0),
+            .heard_unix_seconds = watched->unix_seconds - since(member->heard_us, now_us),
             .batches = summary->batches,
             .examples = summary->examples,
             .exchanged_bytes = summary->exchanged_bytes,
@@ -37,7 +81,11 @@ static void describe_workers(const struct membership *members, struct watched *w
             .evaluate_seconds = summary->evaluate_seconds,
             .wait_seconds = worker_summary_wait(summary),
         };
+        describe_member(showing, i, member, waits ? longest + 1 : 0, now_us);
     }
+    watched->server_count = members->server_count;
+    for (uint32_t i = 0; i < watched->server_count; i++)
+        describe_member(showing, watched->worker_count + i, &members->servers[i], 0, now_us);
 }
 
 /* Server 0's own router waits for nothing but the job. */
@@ -81,7 +129,7 @@ static void describe_job(struct showing *showing, const struct coordinator *coor
     uint64_t own_us = coordinator_time(coordinator);
     watched->coordinates = true;
     coordinator_describe(coordinator, &watched->job, own_us);
-    describe_workers(coordinator_members(coordinator), watched, own_us);
+    describe_members(showing, coordinator_members(coordinator), own_us);
     note_checkpoint(showing);
     describe_staleness(coordinator, watched);
 }
@@ -95,6 +143,7 @@ static void describe(struct showing *showing, struct router *router,
     const struct plan *plan = router_plan(router);
     watched->server = router_joining(router)->envelope.index;
     watched->unix_seconds = (double)time(NULL);
+    watched->monotonic_seconds = 1e-6 * (double)now_us;
     watched->state = (enum watched_state)router_state(router);
     watched->own.gradients = counts.received;
     watched->not_taken.fenced = counts.fenced;

@@ -18,6 +18,11 @@ struct showing {
     bool checkpoint_known;       /* The newest checkpoint at the first look is known. */
     uint64_t checkpoint_seen;    /* One more than its step; 0: there is none. */
     double checkpoint_unix_seconds;
+    /* Since when each member does what it does, in the step that it is in. */
+    struct showing_since {
+        enum watched_doing doing;
+        uint64_t step, since_us;
+    } since[WATCHED_WORKERS_MAX + JOB_SERVERS_MAX];
     struct watched watched;
 };
 

@@ -6,8 +6,10 @@
 #include <string.h>
 
 #include "common/base/clock.h"
+#include "common/file/json_writer.h"
 #include "common/watch/exposition.h"
 #include "common/watch/process_figures.h"
+#include "common/watch/run_files.h"
 
 #define PLAIN "text/plain; charset=utf-8"
 
@@ -50,11 +52,24 @@ static void write_metrics(FILE *out, const struct watch_pages *pages, uint64_t p
     process_figures_write(out);
 }
 
-struct http_answer watch_pages_answer(void *context, const char *path)
+static struct http_answer state(struct watch_pages *pages)
 {
-    struct watch_pages *pages = context;
+    struct json_writer writer;
+    const char *out = pages->copy.job.out;
+    json_writer_init(&writer, true);
+    watched_state_write(&writer, &pages->copy, &pages->earlier, run_files_events(out),
+                        run_files_has_logs(out));
+    if (writer.failed)
+        json_writer_free(&writer);
+    return (struct http_answer){200, "application/json", writer.text, writer.bytes};
+}
+
+/* What Prometheus and probes ask any server for. */
+static struct http_answer figures(struct watch_pages *pages, const char *path, bool known,
+                                  uint64_t posted_us)
+{
     struct http_answer answer = {.type = PLAIN};
-    uint64_t posted_us, now_us = clock_now_us();
+    uint64_t now_us = clock_now_us();
     bool metrics = strcmp(path, "/metrics") == 0, health = strcmp(path, "/healthz") == 0;
     if (!metrics && !health && strcmp(path, "/readyz") != 0)
         return answer;
@@ -62,7 +77,7 @@ struct http_answer watch_pages_answer(void *context, const char *path)
     FILE *out = open_memstream(&answer.body, &answer.bytes);
     if (out == NULL)
         return answer;
-    if (!watched_look(&pages->board, &pages->copy, &posted_us))
+    if (!known)
         fputs("starting\n", out);
     else if (health)
         answer.code = write_health(out, posted_us, now_us);
@@ -75,4 +90,16 @@ struct http_answer watch_pages_answer(void *context, const char *path)
     }
     fclose(out);
     return answer;
+}
+
+struct http_answer watch_pages_answer(void *context, const struct http_request *request)
+{
+    struct watch_pages *pages = context;
+    uint64_t posted_us;
+    bool known = watched_look(&pages->board, &pages->copy, &pages->earlier, &posted_us);
+    struct http_answer answer = figures(pages, request->path, known, posted_us);
+    if (answer.code != 0 || !known || !pages->copy.coordinates)
+        return answer;
+    return strcmp(request->path, "/state") == 0 ? state(pages)
+                                                : run_files_answer(pages->copy.job.out, request);
 }

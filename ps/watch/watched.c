@@ -56,15 +56,19 @@ void watched_board_free(struct watched_board *board)
 void watched_post(struct watched_board *board, const struct watched *watched, uint64_t now_us)
 {
     pthread_mutex_lock(&board->lock);
-    board->newest = *watched;
+    board->kept[board->posts++ % WATCHED_KEPT] = *watched;
     board->posted_us = now_us;
     pthread_mutex_unlock(&board->lock);
 }
 
-bool watched_look(struct watched_board *board, struct watched *watched, uint64_t *posted_us)
+bool watched_look(struct watched_board *board, struct watched *watched, struct watched *earlier,
+                  uint64_t *posted_us)
 {
     pthread_mutex_lock(&board->lock);
-    *watched = board->newest;
+    uint64_t posts = board->posts, oldest = posts < WATCHED_KEPT ? 0 : posts;
+    *watched = board->kept[(posts + WATCHED_KEPT - 1) % WATCHED_KEPT];
+    if (earlier != NULL)
+        *earlier = board->kept[oldest % WATCHED_KEPT];
     *posted_us = board->posted_us;
     pthread_mutex_unlock(&board->lock);
     return *posted_us != 0;

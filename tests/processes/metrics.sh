@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # metrics.sh - a server that is watched: /metrics as promtool wants it, health and readiness over HTTP
-# and by our own program, what strangers may take of it, and what a service manager is told.
-# promises: metrics services
+# and by our own program, what the page reads and from whom it is kept, and what a service manager is told.
+# promises: metrics serve services
 # uses: promtool python3
 # test: asan tsan
 # shellcheck source=tests/processes/lib.sh
@@ -11,13 +11,13 @@ small=(--mode async --data synthetic:500 --model softmax --seed 3 --compute cons
 # Server 1 is stopped for a while, and is not to be given up.
 ps() { start "$1" syncopate-ps --ps-hosts "$hosts" --worker-timeout 60 "${@:2}"; }
 worker() { start "w$1" syncopate-worker --ps-hosts "$hosts" --workers 2 --task-index "$1" "${small[@]}" "${@:2}"; }
-# get PORT PATH [METHOD] - the answer's first line into $status, its body into $body.
+# get PORT PATH [METHOD [HEADER]] - the answer's first line into $status, its body into $body.
 get()
 {
     local answer
     answer=$(
         exec 8<>"/dev/tcp/127.0.0.1/$1" || exit 0
-        printf '%s %s HTTP/1.0\r\n\r\n' "${3:-GET}" "$2" >&8
+        printf '%s %s HTTP/1.0\r\n%s\r\n\r\n' "${3:-GET}" "$2" "${4:-X: }" 2>/dev/null >&8
         cat <&8 2>/dev/null | tr -d '\r'
     ) 2>/dev/null || true # Who is cut off has no answer.
     status=${answer%%$'\n'*}
@@ -29,8 +29,8 @@ figure() { sed -nE "s/^$1 ([^ ]+)$/\1/p" <<<"$body"; } # NAME, with its labels
 # --- figures --------------------------------------------------------------------------------------
 port=$(free_port)
 hosts=127.0.0.1:$(free_port),127.0.0.1:$(free_port)
-ps ps0 --out "$work/run" --metrics-port "$port" --start-timeout 600
-says ps0 "metrics on http://127.0.0.1:$port/metrics"
+ps ps0 --out "$work/run" --serve "$port" --start-timeout 600
+says ps0 "page on http://127.0.0.1:$port/$"
 within 5 answers "$port" /healthz 200 || fail "a server that waits is not alive: $status"
 within 5 answers "$port" /readyz 503 || fail "a server that waits is ready: $status"
 if [ "$body" != "ps/0 is waiting for a job" ]; then fail "/readyz does not say for what: $body"; fi
@@ -47,9 +47,9 @@ if [ "$(figure 'syncopate_job_state\{state="gathering"\}')" != 1 ]; then fail "t
 if [ "$(figure syncopate_server_waiting)" != 1 ]; then fail "nobody is waited for"; fi
 worker 1 --steps 100000000 --checkpoint-every 0
 other=$(free_port)
-ps ps1 --task-index 1 --metrics-port "$other" --metrics-bind ::1
+ps ps1 --task-index 1 --serve "[::1]:$other"
 within 20 answers "$port" /readyz 200 || fail "a running job is not ready: $status $body"
-says ps1 "metrics on http://\[::1\]:$other/metrics"
+says ps1 "page on http://\[::1\]:$other/"
 run ready 0 syncopate inspect "${hosts%,*}" --ready
 is_ready() { "$build/syncopate" inspect "${hosts#*,}" --ready >"$work/ready-1.log" 2>&1; } # It hears of the start after server 0.
 within 10 is_ready || fail "ready-1: server 1 of a running job is not ready"
@@ -73,12 +73,44 @@ else
     skip "metrics as promtool checks them: it is not here (Debian's prometheus)"
 fi
 
+# --- what the page reads --------------------------------------------------------------------------
+answers "$port" /state 200 || fail "there is no /state: $status"
+for name in worker/0 worker/1 ps/0 ps/1; do
+    [[ $body == *"{\"name\":\"$name\",\"state\":"* ]] || fail "/state has no $name: $body"
+done
+kill -STOP "${pids[w1]}"
+silent() { answers "$port" /state 200 && [[ $body =~ \"worker/1\"[^}]*\"heard\":[2-9] ]]; }
+within 20 silent || fail "/state does not say that nothing is heard of worker 1: $body"
+kill -CONT "${pids[w1]}"
+answers "$port" /events 200 || fail "there are no events: $status"
+if ! cmp -s <(head -n 20 "$work/run/events.jsonl") <(head -n 20 <<<"$body"); then fail "the events are others"; fi
+get "$port" /state GET "Host: evil.example"
+if [[ $status != *" 403 "* ]]; then fail "a stranger's name is answered $status"; fi
+ok "/state and /events tell of members, how long they are silent, and what happened, under this host's names"
+
+# A server for other hosts: the token is printed, and in a file of its own.
+open=$(free_port)
+ps_hosts=$hosts hosts=127.0.0.1:$(free_port)
+ps open --out "$work/open" --serve "0.0.0.0:$open" --start-timeout 600
+says open "page on http://.*:$open/#token=[0-9a-f]{32}$"
+token=$(cat "$work/open.token")
+if [ "$(stat -c %a "$work/open.token")" != 600 ]; then fail "others may read the token"; fi
+within 5 answers "$open" /healthz 200 || fail "a probe needs a token: $status"
+get "$open" /state
+if [[ $status != *" 401 "* ]]; then fail "without the token /state is answered $status"; fi
+get "$open" /state GET "Authorization: Bearer $token"
+if [[ $status != *" 200 "* ]]; then fail "with the token /state is answered $status"; fi
+kill -TERM "${pids[open]}"
+ends open 143
+hosts=$ps_hosts
+ok "beyond this host the page's data needs a token"
+
 # --- strangers ------------------------------------------------------------------------------------
 get "$port" /metrics POST
 if [[ $status != *" 405 "* ]]; then fail "a POST is answered $status"; fi
 get "$port" /../etc/passwd
 if [[ $status != *" 404 "* ]]; then fail "another page is answered $status"; fi
-get "$port" "/$(printf 'x%.0s' $(seq 9000))" || true
+get "$port" "/$(printf 'x%.0s' $(seq 90000))" || true
 if [[ $status == *" 200 "* ]]; then fail "a long request is answered"; fi
 # Those who say nothing have some of the places, for a while, and the job does not notice.
 before=$(grep -c . "$work/run/events.jsonl")
@@ -89,12 +121,10 @@ done
 goes_on() { [ "$(grep -c . "$work/run/events.jsonl")" -gt "$before" ]; }
 within 10 goes_on || fail "a job does not go on while strangers hold connections"
 within 20 answers "$port" /healthz 200 || fail "silent strangers keep everybody out: $status"
-run taken 5 syncopate-ps --ps-hosts 127.0.0.1:0 --metrics-port "$port" --out "$work/none"
-says taken "--metrics-port=$port: cannot listen on port $port of 127.0.0.1: Address already in use"
-run named 2 syncopate-ps --ps-hosts 127.0.0.1:0 --metrics-port "$port" --metrics-bind localhost --out "$work/none"
-says named "'localhost' is no numeric address"
-run bound 2 syncopate-ps --ps-hosts 127.0.0.1:0 --metrics-bind 127.0.0.2 --out "$work/none"
-says bound "metrics-bind=127.0.0.2: only used with --metrics-port"
+run taken 5 syncopate-ps --ps-hosts 127.0.0.1:0 --serve "$port" --out "$work/none"
+says taken "--serve=$port: cannot listen on port $port of 127.0.0.1: Address already in use"
+run named 2 syncopate-ps --ps-hosts 127.0.0.1:0 --serve localhost:80 --out "$work/none"
+says named "serve=localhost:80: needs a port, or a numeric address and a port"
 ok "of strangers only GET is answered, and those who say nothing keep nobody out for long"
 
 # A server that is stopped answers no probe, and one that is not there none.

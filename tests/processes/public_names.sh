@@ -28,7 +28,7 @@ events() { sed -E 's/^\{"time": [^,]*, "event": ("[a-z_]+")/{\1: {/; s/$/}/' | j
 # --- a job that is watched and stopped -------------------------------------------------------------
 port=$(free_port) http=$(free_port)
 small=(--data synthetic:500 --model softmax --workers 3 --ps 2 --l2 0.001 --report-every 5 --epochs 2)
-start ps syncopate-ps --ps-hosts "127.0.0.1:$port" --metrics-port "$http" --out live --log-format json
+start ps syncopate-ps --ps-hosts "127.0.0.1:$port" --serve "$http" --out live --log-format json
 start worker syncopate-worker --ps-hosts "127.0.0.1:$port" "${small[@]::4}" --workers 1 --mode async --epochs 100000 \
     --report-every 5 --compute constant:10ms
 scraped()

@@ -372,17 +372,17 @@ TEST_PLAIN(of_an_option_given_twice_the_last_counts_and_it_is_said)
 TEST_PLAIN(a_variable_of_another_program_is_named_where_a_person_starts_a_job)
 {
     struct options options;
-    setenv("SYNCOPATE_METRICS_PORT", "9464", 1);
+    setenv("SYNCOPATE_PORT_FILE", "p", 1);
     expect_run(&options, OPTION_RUN, "");
     ck_assert_str_eq(
         options.remarks,
-        "SYNCOPATE_METRICS_PORT does nothing here: it is for syncopate-ps, syncopate task");
+        "SYNCOPATE_PORT_FILE does nothing here: it is for syncopate-ps, syncopate task");
     expect_run(&options, OPTION_PS, "--bind a:1");
     ck_assert_str_eq(options.remarks, "");
     expect_run(&options, OPTION_WORKER,
                "--ps-hosts a:1 --workers 1"); /* Of a container with both. */
     ck_assert_str_eq(options.remarks, "");
-    setenv("SYNCOPATE_METRICS_PORT", "", 1);
+    setenv("SYNCOPATE_PORT_FILE", "", 1);
     expect_run(&options, OPTION_RUN, "");
     ck_assert_str_eq(options.remarks, "");
     setenv("SYNCOPATE_TRACE", "true", 1); /* A flag here, a file elsewhere. */

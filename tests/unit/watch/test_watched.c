@@ -171,12 +171,18 @@ TEST(a_line_says_what_it_does_or_waits_for)
     ck_assert_str_eq(text, "waiting 5 s for any worker");
 }
 
+static struct http_answer ask(struct watch_pages *pages, const char *path)
+{
+    const struct http_request request = {path, NULL};
+    return watch_pages_answer(pages, &request);
+}
+
 TEST(pages_say_alive_until_the_router_is_stuck)
 {
     struct watch_pages *pages = calloc(1, sizeof *pages);
     ck_assert_int_eq(watched_board_init(&pages->board), STATUS_OK);
     pages->version = "1";
-    struct http_answer answer = watch_pages_answer(pages, "/healthz");
+    struct http_answer answer = ask(pages, "/healthz");
     ck_assert_uint_eq(answer.code, 503);
     ck_assert_str_eq(answer.body, "starting\n");
     free(answer.body);
@@ -189,13 +195,63 @@ TEST(pages_say_alive_until_the_router_is_stuck)
                 {"/readyz", 11000000, 503}, {"/metrics", 11000000, 200}};
     for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
         watched_post(&pages->board, f->w, clock_now_us() - rows[i].ago_us);
-        answer = watch_pages_answer(pages, rows[i].path);
+        answer = ask(pages, rows[i].path);
         ck_assert_uint_eq(answer.code, rows[i].code);
         ck_assert_uint_eq(answer.bytes, strlen(answer.body));
         free(answer.body);
     }
-    ck_assert_uint_eq(watch_pages_answer(pages, "/").code, 0);
-    ck_assert_uint_eq(watch_pages_answer(pages, "/metrics/").code, 0);
+    ck_assert_uint_eq(ask(pages, "/x").code, 0);
+    ck_assert_uint_eq(ask(pages, "/metrics/").code, 0);
+    watched_board_free(&pages->board);
+    free(pages);
+}
+
+/* "NAME": VALUE of a member in /state. */
+static const char *member(struct watch_pages *pages, const char *name, char text[400])
+{
+    char begin[40];
+    struct http_answer answer = ask(pages, "/state");
+    ck_assert_uint_eq(answer.code, 200);
+    snprintf(begin, sizeof begin, "{\"name\":\"%s\"", name);
+    const char *from = strstr(answer.body, begin);
+    ck_assert_msg(from != NULL, "no %s in %s", name, answer.body);
+    snprintf(text, 400, "%.*s", (int)(strchr(from, '}') + 1 - from), from);
+    free(answer.body);
+    return text;
+}
+
+TEST(state_says_what_each_member_does_and_for_whom_it_waits)
+{
+    char text[400];
+    struct watch_pages *pages = calloc(1, sizeof *pages);
+    ck_assert_int_eq(watched_board_init(&pages->board), STATUS_OK);
+    f->w->server_count = 1;
+    f->w->members[0] = (struct watched_member){.doing = WATCHED_WAITS,
+                                               .wait = WAIT_BARRIER,
+                                               .waits_for = 3,
+                                               .step = 17,
+                                               .doing_seconds = 2};
+    f->w->members[1].doing = WATCHED_LEFT;
+    f->w->members[2] = (struct watched_member){.doing = WATCHED_COMPUTES, .heard_seconds = 5};
+    f->w->members[3].doing = WATCHED_SERVES;
+    f->w->monotonic_seconds = 10;
+    watched_post(&pages->board, f->w, 1);
+    ck_assert_ptr_nonnull(strstr(member(pages, "worker/0", text),
+                                 "\"state\":\"waits\",\"for\":\"worker/2\",\"seconds\":2.0"));
+    ck_assert_ptr_nonnull(strstr(text, "\"second\":null")); /* There was no second before. */
+    ck_assert_ptr_nonnull(strstr(member(pages, "ps/0", text), "\"state\":\"serves\",\"for\":null"));
+    for (unsigned i = 0; i < 2; i++) {
+        f->w->monotonic_seconds += 0.5;
+        f->w->workers[0].examples += 32;
+        f->w->workers[0].compute_seconds += 0.25;
+        f->w->members[0].waits[WAIT_BARRIER] += 0.125;
+        watched_post(&pages->board, f->w, 2 + i);
+    }
+    ck_assert_ptr_nonnull(strstr(member(pages, "worker/0", text), "\"examples_per_second\":64.0"));
+    ck_assert_ptr_nonnull(strstr(text, "\"computing\":0.500"));
+    ck_assert_ptr_nonnull(strstr(text, "\"barrier\":0.250,\"other\":0.250"));
+    ck_assert_ptr_nonnull(
+        strstr(member(pages, "worker/2", text), "\"second\":null")); /* Not heard. */
     watched_board_free(&pages->board);
     free(pages);
 }
