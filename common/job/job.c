@@ -24,24 +24,6 @@ const struct mode_facts *job_mode(const struct job *job)
     return mode_facts(job->mode);
 }
 
-const char *loss_scale_numbered(unsigned number)
-{
-    static const char *const names[LOSS_SCALE_COUNT] = {"examples", "global-batch"};
-    return number < LOSS_SCALE_COUNT ? names[number] : NULL;
-}
-
-const char *recording_numbered(unsigned number)
-{
-    static const char *const words[RECORDING_COUNT] = {"off", "on"};
-    return number < RECORDING_COUNT ? words[number] : NULL;
-}
-
-const char *scores_numbered(unsigned number)
-{
-    static const char *const names[SCORES_COUNT] = {"accuracy", "loss"};
-    return number < SCORES_COUNT ? names[number] : NULL;
-}
-
 struct mode_text job_mode_text(const struct job *job)
 {
     bool has_backup = job_mode(job)->sets;

@@ -28,6 +28,26 @@ _Static_assert(sizeof(enum mode) == sizeof(uint32_t) &&
                    sizeof(enum staleness_rate) == sizeof(uint32_t),
                "words are kept as numbers of 32 bits");
 
+/* --- words ---------------------------------------------------------------------------------- */
+
+const char *loss_scale_numbered(unsigned number)
+{
+    static const char *const names[LOSS_SCALE_COUNT] = {"examples", "global-batch"};
+    return number < LOSS_SCALE_COUNT ? names[number] : NULL;
+}
+
+const char *recording_numbered(unsigned number)
+{
+    static const char *const words[RECORDING_COUNT] = {"off", "on"};
+    return number < RECORDING_COUNT ? words[number] : NULL;
+}
+
+const char *scores_numbered(unsigned number)
+{
+    static const char *const names[SCORES_COUNT] = {"accuracy", "loss"};
+    return number < SCORES_COUNT ? names[number] : NULL;
+}
+
 /* --- one field -------------------------------------------------------------------------------- */
 
 const struct job_field *job_field_find(const char *member)

@@ -4,6 +4,7 @@
 
 #include <inttypes.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <strings.h>
 
@@ -63,18 +64,10 @@ struct mode_text mode_text(struct mode_setting setting)
 /* "3" or "inf". */
 static bool read_number(const char *text, uint64_t *bound)
 {
-    *bound = MODE_UNBOUNDED;
-    if (strcasecmp(text, "inf") == 0)
-        return true;
-    *bound = 0;
-    for (size_t i = 0; text[i] != '\0'; i++) {
-        if (text[i] < '0' || text[i] > '9')
-            return false;
-        *bound = 10 * *bound + (uint64_t)(text[i] - '0');
-        if (*bound > MODE_BOUND_MAX)
-            return false;
-    }
-    return text[0] != '\0';
+    bool infinite = strcasecmp(text, "inf") == 0;
+    size_t digits = strspn(text, "0123456789");
+    *bound = infinite ? MODE_UNBOUNDED : strtoull(text, NULL, 10);
+    return infinite || (digits > 0 && text[digits] == '\0' && *bound <= MODE_BOUND_MAX);
 }
 
 static bool read_bound(const struct mode_facts *facts, const char *text, uint64_t *bound)

@@ -37,13 +37,6 @@ struct slots optimizer_slots(const struct optimizer *optimizer)
     return slots;
 }
 
-float optimizer_slot_zero(const struct optimizer_settings *settings, uint32_t slot)
-{
-    (void)settings;
-    (void)slot;
-    return 0.0f;
-}
-
 enum status optimizer_name_check(const char name[OPTIMIZER_NAME_MAX], struct error *error)
 {
     if (memchr(name, '\0', OPTIMIZER_NAME_MAX) == NULL)

@@ -437,31 +437,10 @@ static bool lists_meet(const char *a, const char *b)
     return false;
 }
 
-bool option_governor(const struct option_row *row, char name[32])
-{
-    if (row->only_with == NULL)
-        return false;
-    snprintf(name, 32, "%.*s", (int)strcspn(row->only_with, "="), row->only_with);
-    return true;
-}
-
 bool option_has_use(const struct option_row *row, const char *value)
 {
     char text[OPTION_WORDS_MAX];
     return row->only_with == NULL || lists_meet(option_wanted(row, text), value);
-}
-
-const char *option_wanted(const struct option_row *row, char text[OPTION_WORDS_MAX])
-{
-    const char *wanted = strchr(row->only_with, '=') + 1;
-    if (strncmp(row->only_with, "mode=", strlen("mode=")) != 0)
-        return wanted;
-    text[0] = '\0';
-    for (unsigned i = 0; i < MODE_COUNT; i++)
-        if (mode_is(mode_facts((enum mode)i), wanted))
-            wording_append(text, OPTION_WORDS_MAX, "%s%s", text[0] != '\0' ? "|" : "",
-                           mode_numbered(i));
-    return text;
 }
 
 /* An option that was set but would do nothing is a misunderstanding: say so now. */

@@ -4,6 +4,8 @@
 
 #include <string.h>
 
+#include "common/base/wording.h"
+
 const char *const options_environment_text =
     "Every option can be set as SYNCOPATE_ and its name in capitals with _ for -, for "
     "example SYNCOPATE_VERBOSE=true. A flag wins over the environment, and the "
@@ -227,6 +229,27 @@ static void describe_bounds(const struct option_row *row, char *text, size_t siz
         snprintf(text, size, " (%s%s%s)", range, range[0] && fallback[0] ? ", " : "", fallback);
     else
         text[0] = '\0';
+}
+
+bool option_governor(const struct option_row *row, char name[32])
+{
+    if (row->only_with == NULL)
+        return false;
+    snprintf(name, 32, "%.*s", (int)strcspn(row->only_with, "="), row->only_with);
+    return true;
+}
+
+const char *option_wanted(const struct option_row *row, char text[OPTION_WORDS_MAX])
+{
+    const char *wanted = strchr(row->only_with, '=') + 1;
+    if (strncmp(row->only_with, "mode=", strlen("mode=")) != 0)
+        return wanted;
+    text[0] = '\0';
+    for (unsigned i = 0; i < MODE_COUNT; i++)
+        if (mode_is(mode_facts((enum mode)i), wanted))
+            wording_append(text, OPTION_WORDS_MAX, "%s%s", text[0] != '\0' ? "|" : "",
+                           mode_numbered(i));
+    return text;
 }
 
 void option_describe(const struct option_row *row, char text[OPTION_TEXT_MAX])

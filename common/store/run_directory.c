@@ -12,7 +12,6 @@
 #include "common/job/job_json.h"
 #include "common/store/initial.h"
 #include "common/store/run_record.h"
-#include "common/store/scored_file.h"
 
 #define RUN_FORMAT_PREFIX  "syncopate-run-"
 #define RUN_FORMAT_NUMBER  "3"
@@ -760,6 +759,26 @@ enum status run_directory_note(struct run_directory *directory, const struct job
     return write_run_json(directory, job, run_id, &so_far, error);
 }
 
+bool run_directory_scored(char path[DISK_PATH_MAX], const char *out, uint64_t epoch)
+{
+    return snprintf(path, DISK_PATH_MAX, "%s/scored/epoch-%" PRIu64 ".safetensors", out, epoch) <
+           DISK_PATH_MAX;
+}
+
+/* Of the epochs that have ended after so many batches; those that are missing could not be written,
+ * or the next came first. */
+static void count_scored(const struct run_directory *directory, const struct job *job,
+                         uint64_t batches, struct run_scored *scored)
+{
+    char path[DISK_PATH_MAX];
+    uint64_t due = job_scores_between(job, 0, batches + 1);
+    scored->files = 0;
+    for (uint64_t epoch = 1; epoch <= due; epoch++)
+        scored->files += run_directory_scored(path, directory->path, epoch) &&
+                         directory->disk->look(directory->disk->context, path) == DISK_FILE;
+    scored->missing = due - scored->files;
+}
+
 enum status run_directory_summary(struct run_directory *directory, const struct job *job,
                                   uint64_t run_id, const struct run_summary *summary,
                                   struct error *error)
@@ -767,7 +786,6 @@ enum status run_directory_summary(struct run_directory *directory, const struct 
     struct run_summary complete = *summary;
     complete.faults = all_faults(directory, &summary->faults);
     complete.scored.kept = job->keep_scored;
-    complete.scored.files = scored_file_count(directory->disk, directory->path, job, summary->step,
-                                              &complete.scored.missing);
+    count_scored(directory, job, summary->step, &complete.scored);
     return write_run_json(directory, job, run_id, &complete, error);
 }

@@ -131,6 +131,9 @@ enum status run_directory_find(struct run_found *found, const struct disk *disk,
 bool run_directory_has_ended(const struct disk *disk, const char *path, uint64_t run_id,
                              enum run_state *state);
 
+/* OUT/scored/epoch-E.safetensors; false: the path is too long. */
+bool run_directory_scored(char path[DISK_PATH_MAX], const char *out, uint64_t epoch);
+
 /* Append one event: {"time": t, "event": "name", members}: see event_members, or NULL. A line
  * that cannot be written is lost: see struct event_log. */
 void run_directory_event(struct run_directory *directory, const char *name, const char *members);

@@ -16,9 +16,4 @@
 enum status scored_file_write(const struct disk *disk, const char *out, const struct job *job,
                               uint64_t batches, const float *parameters, struct error *error);
 
-/* How many there are of the epochs that have ended after so many batches, and how many are
- * missing: they could not be written, or the next came first. */
-uint64_t scored_file_count(const struct disk *disk, const char *out, const struct job *job,
-                           uint64_t batches, uint64_t *missing);
-
 #endif

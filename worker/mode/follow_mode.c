@@ -49,36 +49,3 @@ void follow_check(const struct follow *follow)
     computation_check(&follow->computation);
     follow->rules->check(follow);
 }
-
-/* --- defaults ------------------------------------------------------------------------------ */
-
-#pragma GCC diagnostic ignored "-Wunused-parameter"
-
-bool follow_nowhere(const struct follow *follow, uint32_t members, uint64_t *version)
-{
-    return false;
-}
-
-void follow_silently(struct follow *follow, struct envelope *envelope, uint64_t now_us,
-                     struct outbox *outbox)
-{
-}
-
-void follow_no_work(struct follow *follow, struct envelope *envelope, const struct message *message,
-                    uint64_t now_us, struct outbox *outbox)
-{
-}
-
-void follow_no_tick(struct follow *follow, struct envelope *envelope, bool idle, uint64_t now_us,
-                    struct outbox *outbox)
-{
-}
-
-bool follow_never(const struct follow *follow)
-{
-    return false;
-}
-
-void follow_no_check(const struct follow *follow)
-{
-}

@@ -62,26 +62,6 @@ enum status source_open(struct source **source, const struct source_options *opt
                 : source_layers_open(source, options, error);
 }
 
-static bool has_given(const struct source *source)
-{
-    for (uint32_t i = 0; i < source->variable_count; i++)
-        if (source->variables[i].initializer == INITIALIZER_GIVEN)
-            return true;
-    return false;
-}
-
-/* Of given variables there are the source's values, of the others their initializers'. */
-enum status source_initial(struct source *source, uint64_t seed, float *values, struct error *error)
-{
-    enum status status = STATUS_OK;
-    if (has_given(source))
-        status = source->kind->initial(source, seed, values, error);
-    if (status == STATUS_OK)
-        variables_initialize(source->variables, source->variable_count, seed, values, 0,
-                             source->elements, values);
-    return status;
-}
-
 enum status source_score(struct source *source, const float *parameters, uint64_t first,
                          uint64_t count, struct score *score, struct error *error)
 {

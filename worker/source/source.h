@@ -113,8 +113,18 @@ static inline enum status source_prepare(struct source *source, uint32_t leaf_ma
 }
 
 /* The values that training begins with, into values [elements], of a job with this seed. */
-enum status source_initial(struct source *source, uint64_t seed, float *values,
-                           struct error *error);
+static inline enum status source_initial(struct source *source, uint64_t seed, float *values,
+                                         struct error *error)
+{
+    bool given = false; /* Variables that the source has values of; others have initializers. */
+    for (uint32_t i = 0; i < source->variable_count; i++)
+        given |= source->variables[i].initializer == INITIALIZER_GIVEN;
+    enum status status = given ? source->kind->initial(source, seed, values, error) : STATUS_OK;
+    if (status == STATUS_OK)
+        variables_initialize(source->variables, source->variable_count, seed, values, 0,
+                             source->elements, values);
+    return status;
+}
 
 /* gradient: [elements], overwritten; gaps between variables are 0. score: added to. ready: model.h; NULL
  * without. A leaf that is not finite is counted in score->not_finite and is no error. */
