@@ -1,11 +1,14 @@
 #!/usr/bin/env bash
 # same_bits.sh [CELL...] - what "the same bits" means, mode by mode: a command for each cell of the table of
 # proto/CONTRACT.md section 2, kills included; without cells, all of them, and that the table is this one's.
+# Then jobs end with the bits that are written here: a change to the sources that changes what is computed is seen, and
+# has to be meant. And what must not decide bits: instructions, and where initial values come from.
 #
 #     tests/processes/same_bits.sh sync-struck      one cell (make all first)
 #     tests/processes/same_bits.sh --cells          the cells; --table: as a table; --write: into the page
+#     tests/processes/same_bits.sh --print          the bits that are written here, as this build computes them
 # test: later
-# promises: accumulate allreduce backup bits bits-program colocated loss-scale restore serial server-lost staleness-rules
+# promises: accumulate allreduce backup bits bits-program colocated initial instructions loss-scale restore serial server-lost staleness-rules
 # shellcheck source=tests/processes/lib.sh
 root=$(cd "$(dirname "$0")/../.." && pwd)
 
@@ -445,7 +448,226 @@ program_struck()
     says program-struck "program was killed by signal 9"
 }
 
-# In make check one of the kills and what is quick; by name, or in make check-all, all.
+# --- bits that are written here -----------------------------------------------------------------------
+# parameters_sha256 and the job: every optimizer, convolutions, schedules. (4,100 examples by 48: the last batch of an
+# epoch has 20.)
+known()
+{
+    local number=0 expected arguments job=(--seed 7 --ps 2 --workers 3)
+    while read -r expected arguments; do
+        number=$((number + 1))
+        read -ra arguments <<<"$arguments"
+        makes "known$number" "${arguments[@]}"
+        if [ "${print:-}" = yes ]; then echo "$(bits_of "$work/known$number") ${arguments[*]}"; else as "known$number" "$expected"; fi
+    done <<'END'
+dc93c2a485ff52eff43afe29f34827cabca0199582387665157d206cac77bc4e --model cnn --global-batch 64 --steps 20 --data synthetic:2000
+13bc5f5c758716fa453354f76c5767b980c10f1f525f1f72b454905860c02a8d --model mlp --global-batch 48 --epochs 2 --data synthetic:4100 --optimizer momentum --schedule step
+a31d9e00b67bc9b2cbeb8572c830f58ac20998828cc48860b7274ca1f4c4e370 --model softmax --optimizer sgd --data synthetic:3000 --epochs 2
+0fa280f9d2bffc23051c161a2e020d99cc25d4b8e4ece7163f8ff5e864fa272b --model softmax --optimizer momentum --schedule cosine --warmup-steps 10 --data synthetic:3000 --epochs 2
+8a89f63995db3489a9a9c0d555a2dc34208726ff3f1e7a4a1dd87819c5cf3942 --model softmax --optimizer nesterov --data synthetic:3000 --epochs 2
+d303557862b807b1e014aad7fb0cb3e847b4f290bba7c5777ddae32654a903c9 --model softmax --optimizer adagrad --data synthetic:3000 --epochs 2
+5537aeff3ce61b8fdac566420b8635662c9d7c749352914694ec0b3c271430e7 --model softmax --optimizer rmsprop --data synthetic:3000 --epochs 2
+d5701ce75986097f17edcfae06695d0ee03517a0aa554800e0b6dd4b3da0cdfa --model softmax --optimizer adam --schedule cosine --decay-steps 60 --decay-factor 0.1 --data synthetic:3000 --epochs 2
+ea283717937a61584abe60ce153efbc5037423db4eabee23e1c134ce609b6cee --model mlp --optimizer adamw --weight-decay 0.1 --chunk-bytes 4K --data synthetic:3000 --epochs 2
+END
+}
+has() { grep -qw "$1" /proc/cpuinfo; }
+fuses() { has avx2 && has fma; }
+
+# --- instructions -------------------------------------------------------------------------------------
+instructions()
+{
+    local program asked sets servers workers index widest=avx2 address
+    local job=(--data synthetic:1000 --global-batch 48 --steps 24 --seed 3)
+    local cnn=(--model "conv 6x3 relu, pool 2, conv 8x3 relu, flatten, dense 16 relu, dense 10" --optimizer adam
+        --schedule cosine --warmup-steps 3)
+    # What decides bits is computed without the C library's functions, which differ from version to version.
+    for program in syncopate-ps syncopate-worker; do
+        asked=$(nm -D --undefined-only "$build/$program" |
+            grep -oiE ' (exp|exp2|expm1|log|log2|log10|log1p|pow|cos|sin|tan|tanh|atan|cbrt|hypot|erf)[fl]?(@|$)' || true)
+        if [ -n "$asked" ]; then fail "$program asks the C library for $(tr -d ' @\n' <<<"$asked")"; fi
+    done
+    if has avx512f; then
+        widest=avx512
+    else
+        skip "workers with AVX2 and AVX-512 in one job: no avx512"
+        run lacks 2 syncopate run "${job[@]}" --instructions avx512
+        says lacks "--instructions=avx512: this processor has .* at most"
+    fi
+    makes plain "${cnn[@]}" --instructions plain
+    makes avx2 "${cnn[@]}" --instructions avx2
+    makes widest "${cnn[@]}"
+    as widest "$(bits_of "$work/avx2")"
+    if [ "$(bits_of "$work/plain")" = "$(bits_of "$work/avx2")" ]; then fail "plain gives the bits of avx2"; fi
+    ok "avx2 gives the bits of the widest instructions here, $widest; plain gives others; the C library is asked for none"
+
+    # worker INDEX SET ARGUMENT... - of two, for the server at $address.
+    worker()
+    {
+        start "worker$1" syncopate-worker --ps-hosts "$address" --workers 2 --task-index "$1" "${job[@]}" \
+            --instructions "$2" "${@:3}"
+    }
+    address=127.0.0.1:$(free_port)
+    start server syncopate-ps --ps-hosts "$address" --out "$work/mixed"
+    worker 0 avx2 "${cnn[@]}"
+    says server "worker/0 joined"
+    worker 1 plain "${cnn[@]}"
+    ends worker1 3
+    says worker1 "\(no vector instructions\) does not give the same bits as on .* \(AVX2\)"
+    one_line worker1
+    worker 1 "$widest" "${cnn[@]}"
+    for name in worker0 worker1 server; do ends "$name" 0 60; done
+    says worker0 "kernels=AVX2"
+    as mixed "$(bits_of "$work/avx2")"
+    ok "beside avx2 a worker with plain is refused by name, one with $widest makes the same bits"
+
+    # Servers compute the same with all of them, workers do not: the record says what workers had.
+    for sets in "plain avx2" "avx2 plain"; do
+        read -r servers workers <<<"$sets"
+        address=127.0.0.1:$(free_port)
+        start "$servers" syncopate-ps --ps-hosts "$address" --out "$work/with-$servers" --instructions "$servers"
+        for index in 0 1; do
+            worker $index "$workers" --model mlp --optimizer momentum --micro-batch 8 --mode async
+        done
+        for name in worker0 worker1 "$servers"; do ends "$name" 0 60; done
+        replays "with-$servers"
+    done
+    run unknown 2 syncopate run "${job[@]}" --instructions avx1024
+    says unknown "--instructions=avx1024: needs plain, avx2 or avx512"
+    ok "a run of servers and workers with different instructions is made again to the bit; unknown ones are refused"
+}
+
+# --- initial values -----------------------------------------------------------------------------------
+initial()
+{
+    local bits fresh part larger port other by_hand served given seed
+    cd "$work"
+    # Variables that are no multiple of 16 elements, in chunks that cut them.
+    local job=(--data synthetic:400 --model "flatten, dense 5 relu, dense 10" --global-batch 32 --micro-batch 8 --quiet
+        --seed 3)
+    makes before --steps 20 --ps 1 --workers 1
+    job+=(--seed 7 --chunk-bytes 256 --optimizer adam)
+    # begins NAME FROM ARGUMENT... - a run that begins with those values, and has the bits of all others.
+    begins() { makes "$1" --initial "$2" --steps 30 "${@:3}"; as "$1" "$bits"; }
+    makes fresh --steps 30 --ps 0
+    serial alone --initial before --steps 30
+    fresh=$(bits_of fresh)
+    if [ "$bits" = "$fresh" ]; then fail "alone begins as if nothing were given"; fi
+    begins one before --ps 1 --workers 1
+    begins two before --ps 2 --workers 2
+    begins replicas before --ps 2 --workers 2 --mode allreduce
+    begins beside before --ps colocated --workers 2
+    begins file before/model.safetensors --ps 1 --workers 2
+    begins checkpoint before/checkpoints/step-000000000020 --ps 1 --workers 2
+    run virtual 0 syncopate simulate "${job[@]}" --initial before --steps 30 --ps 2 --workers 3 --out virtual
+    as virtual "$bits"
+    makes resumed --initial before --steps 10 --ps 2 --workers 2
+    begins resumed before --ps 1 --workers 1
+    cmp -s alone/initial.safetensors two/initial.safetensors || fail "two keeps other initial values"
+    cmp -s before/model.safetensors two/initial.safetensors || fail "two keeps other values than it was given"
+    ok "a run begins with the values of a file, a checkpoint or a run: the same bits everywhere, also where it goes on"
+
+    # Server 0 is killed before there is a checkpoint, and the file is gone: OUT has the values.
+    port=$(free_port) other=$(free_port)
+    cp before/model.safetensors moved.safetensors
+    by_hand=("${job[@]}" --steps 30 --ps-hosts "127.0.0.1:$port,127.0.0.1:$other" --worker-hosts 127.0.0.1:1 --checkpoint-every 0)
+    served=(syncopate-ps --task-index 0 --ps-hosts "127.0.0.1:$port,127.0.0.1:$other" --out killed)
+    holds ps0 "ps/0 updated:5" start ps0 "checked/${served[0]}" "${served[@]:1}" --initial moved.safetensors
+    start ps1 syncopate-ps --task-index 1 --ps-hosts "127.0.0.1:$port,127.0.0.1:$other" --out elsewhere
+    start worker0 syncopate-worker --task-index 0 "${by_hand[@]}" --initial before
+    reached ps0
+    murder ps0
+    rm moved.safetensors
+    start again "${served[@]}"
+    for name in again ps1 worker0; do ends "$name" 0 40; done
+    as killed "$bits"
+    says again "beginning with given values"
+    ok "a server 0 that is killed before the first checkpoint begins with them again, out of its own folder"
+
+    makes given-async --initial before --steps 60 --ps 2 --workers 3 --mode async
+    replays given-async
+    cp alone/model.safetensors given-async/initial.safetensors
+    run spoilt 3 syncopate replay given-async
+    says spoilt "initial values: [0-9a-f]{8}\.\.\. in given-async/initial.safetensors, [0-9a-f]{8}\.\.\. in the job"
+    rm given-async/initial.safetensors
+    run missing 3 syncopate replay given-async
+    says missing "given-async/initial.safetensors is missing"
+    ok "an async run is replayed to the bit from the values that it keeps; others are noticed"
+
+    # A program gives the values that --model has by the seed.
+    export LAYERS=$build/tests/programs/layers
+    given="\"\$LAYERS\" 'flatten, dense 5 relu, dense 10' synthetic:400 7 --given 1"
+    local asked=(--program "$given" --seed 7 --chunk-bytes 256 --optimizer adam --global-batch 32 --micro-batch 8 --quiet)
+    local job=("${asked[@]}")
+    makes asked --steps 30 --ps 0
+    as asked "$fresh"
+    makes asked-two --steps 10 --ps 2 --workers 2
+    makes asked-two --steps 30 --ps 1 --workers 1
+    as asked-two "$fresh"
+    run asked-virtual 0 syncopate simulate "${job[@]}" --steps 30 --ps 2 --workers 3 --out asked-virtual
+    as asked-virtual "$fresh"
+    cmp -s asked/initial.safetensors asked-two/initial.safetensors || fail "asked-two began with other values"
+    makes asked-async --steps 60 --ps 2 --workers 2 --mode async
+    replays asked-async --program "$given"
+    run asked-compare 0 syncopate compare "${asked[@]::2}" --seeds 2 --workers 1 --modes async,sync --steps 10 \
+        --global-batch 32 --micro-batch 8 --out asked-compare
+    for seed in 1 2; do
+        if [ ! -s "asked-compare/runs/sync-w1-s$seed/initial.safetensors" ]; then
+            fail "asked-compare has no initial values of seed $seed"
+        fi
+    done
+    makes tuned --steps 30 --ps 1 --workers 2 --initial before # In the place of the program's own.
+    as tuned "$bits"
+    ok "the initial values that a program gives are those of every mode, resumed, replayed and compared"
+
+    # refused NAME CODE PATTERN OPTION... - in one line, and nothing is begun.
+    refused()
+    {
+        run "$1" "$2" syncopate run --data synthetic:400 --steps 5 --quiet --out none "${@:4}"
+        says "$1" "$3"
+        one_line "$1"
+        if [ -e none ]; then fail "$1 begins all the same"; fi
+    }
+    refused shape 3 "has dense1/kernel \[784,5\], and the model's is \[784,10\]; it has dense1/bias" --initial before --model softmax
+    larger=(--data synthetic:400 --model "flatten, dense 5 relu, dense 10, dense 10" --steps 5 --quiet --initial before)
+    refused absent 3 "has no dense3/kernel \[10,10\]; it has no dense3/bias \[10\] \(--initial-missing new" "${larger[@]}"
+    refused shape-new 3 "has dense2/bias \[10\], and the model's is \[4\]" \
+        --initial before --initial-missing new --model "flatten, dense 5 relu, dense 4, dense 10"
+    refused nothing 5 "cannot read nowhere" --initial nowhere
+    part=$(echo before/checkpoints/step-000000000020/part-0*)
+    refused part 5 "is one server's part of a checkpoint" --initial "$part"
+    local job=("${larger[@]}" --initial-missing new)
+    makes new --ps 0
+    makes new-two --workers 2
+    as new-two "$(bits_of new)"
+    grep -q glorot_uniform new/run.json || fail "no variable of new begins by the seed"
+    ok "a variable that the file does not have in this shape is named; with --initial-missing new others begin by the seed"
+
+    # Two workers whose files differ; then a server 0 whose file differs from the worker's.
+    by_hand=("${by_hand[@]:0:17}" --steps 30)
+    port=$(free_port)
+    start odd-ps syncopate-ps --ps-hosts "127.0.0.1:$port" --out odd --initial before
+    start odd0 syncopate-worker "${by_hand[@]}" --ps-hosts "127.0.0.1:$port" --workers 2 --initial before
+    says odd-ps "worker/0 joined" 20
+    start odd1 syncopate-worker "${by_hand[@]}" --ps-hosts "127.0.0.1:$port" --workers 2 --task-index 1 --initial alone
+    ends odd1 3 40
+    says odd1 "initial values: [0-9a-f]{8}\.\.\. in the running job, [0-9a-f]{8}\.\.\. in worker/1"
+    kill -TERM "${pids[odd-ps]}"
+    for name in odd-ps odd0; do ends "$name" 143; done
+    port=$(free_port)
+    start mine syncopate-ps --ps-hosts "127.0.0.1:$port" --out mine --initial alone
+    start mine0 syncopate-worker "${by_hand[@]}" --ps-hosts "127.0.0.1:$port" --workers 1 --initial before
+    ends mine 3
+    ends mine0 3
+    says mine0 "initial values: [0-9a-f]{8}\.\.\. in alone, [0-9a-f]{8}\.\.\. in the job"
+    ok "a worker or a server 0 whose file has other values is refused, with both digests"
+}
+if [ "${1:-}" = --print ]; then
+    print=yes known
+    exit
+fi
+
+# In make check-later one of the kills and what is quick; by name, or in make check-all, all.
 wanted=("$@")
 if [ $# -eq 0 ]; then
     if ! diff <(sed -n "/^$begins$/,/^$ends$/{//!p}" "$page") <(table); then
@@ -478,5 +700,14 @@ if [ $# -eq 0 ] && short_run; then
         says astray "worker/1 has another model than the servers at step ${found%:*}, in chunk [0-9]+: counting"
     done
     ok "a replica that differs is found by --verify-every, at a checkpoint and in the last step, and is named"
+    unset SYNCOPATE_BIN_DIR COUNTING_ASTRAY
+    if fuses; then
+        known
+        ok "nine jobs end with the bits that they always had"
+        instructions
+    else
+        skip "bits that are written here, and instructions: this processor cannot fuse products, and has others"
+    fi
+    initial
 fi
 nothing_runs
