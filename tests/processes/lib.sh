@@ -58,6 +58,8 @@ skip() { echo "SKIPPED - $*"; } # WHAT: WHY NOT HERE
 short_run() { [ "${TEST_LONG:-}" != only ]; }
 long_run() { [ -n "${TEST_LONG:-}" ]; }
 sanitized() { [ "$mode" != release ]; }
+# What stands below is tried under sanitizers by `make asan WHOLE=1` alone.
+rest_unsanitized() { if sanitized && { [ "$mode" = tsan ] || [ -z "${WHOLE:-}" ]; }; then exit 0; fi; }
 
 # Say what failed and the last words of everybody, first of whom it is about (the first word).
 last_words()

@@ -526,8 +526,6 @@ ok "addresses that do not resolve or are not of this host are named"
 # --- --out ------------------------------------------------------------------------------------------
 run finished 0 syncopate run "${quick[@]}" --out "$work/finished"
 before=$(snapshot "$work/finished")
-refused 5 "finished" syncopate run "${quick[@]}" --out "$work/finished"
-refused 5 "finished" syncopate run "${quick[@]}" --ps 0 --out "$work/finished"
 # The servers refuse by themselves too, when no launcher has looked first.
 start direct-ps syncopate-ps --ps-hosts "127.0.0.1:$port" --out "$work/finished"
 start direct-worker syncopate-worker --ps-hosts "127.0.0.1:$port" --workers 1 "${quick[@]}"
@@ -535,90 +533,6 @@ for name in direct-ps direct-worker; do
     ends "$name" 5
     one_line "$name"
 done
-mkdir "$work/others"
-echo precious >"$work/others/thesis.txt"
-refused 5 "others" syncopate run "${quick[@]}" --out "$work/others"
 if [ "$(snapshot "$work/finished")" != "$before" ]; then fail "a finished run was changed"; fi
-if [ "$(ls "$work/others")" != thesis.txt ]; then fail "a folder of other things was changed"; fi
-ok "--out of a finished run or with other files in it is refused and stays as it is"
-
-touch "$work/file"
-refused 5 "file" syncopate run "${quick[@]}" --out "$work/file"
-refused 5 "file/below" syncopate run "${quick[@]}" --out "$work/file/below"
-if [ "$(id -u)" -ne 0 ]; then
-    mkdir -m 555 "$work/read-only"
-    refused 5 "read-only/run" syncopate run "${quick[@]}" --out "$work/read-only/run"
-elif [ -d /proc/1 ]; then # Root may write everywhere but there.
-    refused 5 "/proc/1" syncopate run "${quick[@]}" --out /proc/1/run
-fi
-ok "an --out that cannot be written is named"
-
-# --- a full disk ------------------------------------------------------------------------------------
-# The folder is made and claimed, the model of 94 KB (with its slots) does not fit.
-clean_up_more() { if [ -n "${mounted:-}" ]; then umount -l "$work/disk"; fi; }
-mkdir "$work/disk"
-if [ "$(id -u)" -eq 0 ] && mount -t tmpfs -o size=64k syncopate-test "$work/disk" 2>/dev/null; then
-    mounted=yes
-    refused 5 "No space left" syncopate run "${quick[@]}" --ps 2 --out "$work/disk/run"
-    refused 5 "No space left" syncopate run "${quick[@]}" --ps 0 --out "$work/disk/alone"
-    if [ -e "$work/disk/run/model.safetensors" ]; then fail "half a model lies on a full disk"; fi
-    ok "a full disk is named, and nothing half-written counts"
-else
-    skip "a full disk: only root may mount a small one (and a container may not)"
-fi
-
-# --- damaged checkpoints ----------------------------------------------------------------------------
-# A run of 30 steps with checkpoints at 10, 20 and 30: made in three pieces, because one that falls due while the
-# one before is being written is skipped, and the last of a piece never is.
-long=(--data synthetic:200 --model softmax)
-for steps in 10 20 30; do
-    run thirty 0 syncopate run "${long[@]}" --steps $steps --checkpoint-every 10 --ps 2 --out "$work/thirty"
-done
-straight=$work/straight
-run straight 0 syncopate run "${long[@]}" --steps 40 --out "$straight"
-part() { echo "$1/checkpoints/step-$(printf %012d "$2")"/part-0-of-2*.safetensors; } # Each piece has a name of its own.
-# unfinished NAME - a copy that counts as stopped, so that it may be resumed.
-unfinished()
-{
-    cp -r "$work/thirty" "$work/$1"
-    sed -i 's/"state": "done"/"state": "stopped"/' "$work/$1/run.json"
-}
-flip() { printf '\377' | dd of="$1" bs=1 seek=$(($(stat -c %s "$1") - 9)) conv=notrunc status=none; }
-
-unfinished flipped
-flip "$(part "$work/flipped" 30)"
-run flipped 0 syncopate run "${long[@]}" --steps 40 --out "$work/flipped"
-says flipped "warning: .*damaged.*part-0-of-2"
-if [ "$(model_hash "$work/flipped")" != "$(model_hash "$straight")" ]; then
-    fail "falling back changed the result"
-fi
-unfinished truncated
-truncate --size=-100 "$(part "$work/truncated" 30)"
-run truncated 0 syncopate run "${long[@]}" --steps 40 --ps 0 --out "$work/truncated"
-says truncated "warning: .*damaged.*part-0-of-2"
-if [ "$(model_hash "$work/truncated")" != "$(model_hash "$straight")" ]; then
-    fail "falling back without servers changed the result"
-fi
-ok "a damaged checkpoint is noticed, named, and the one before it is taken"
-
-unfinished hopeless
-for step in 10 20 30; do flip "$(part "$work/hopeless" "$step")"; done
-before=$(snapshot "$work/hopeless/checkpoints")
-refused 5 "checkpoint" syncopate run "${long[@]}" --steps 40 --out "$work/hopeless"
-if [ "$(snapshot "$work/hopeless/checkpoints")" != "$before" ]; then
-    fail "damaged checkpoints were changed"
-fi
-refused 5 "part-0-of-2" syncopate run "${long[@]}" --steps 40 --out "$work/none" \
-    --restore "$(dirname "$(part "$work/hopeless" 20)")"
-refused 5 "nothing-here" syncopate run "${long[@]}" --out "$work/none" \
-    --restore "$work/nothing-here"
-refused 5 "part-0-of-2" syncopate export "$(dirname "$(part "$work/hopeless" 30)")" \
-    --out "$work/exported.safetensors"
-absent "$work/exported.safetensors"
-absent "$work/none/model.safetensors"
-ok "without a whole checkpoint nothing is started anew by mistake"
-
-refused 3 "optimizer: adam in the checkpoint, sgd in this job" syncopate run "${long[@]}" \
-    --steps 40 --optimizer sgd --out "$work/sgd" \
-    --restore "$(dirname "$(part "$work/thirty" 30)")"
-ok "a checkpoint of another job is refused with both values"
+nothing_runs
+ok "the servers of a finished run refuse by themselves, and it stays as it is"
