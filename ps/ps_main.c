@@ -148,8 +148,8 @@ static int open_watching(struct watching *watching, const struct options *option
         error_set(error, status, "--serve=%s: %s", options->serve, why.text);
         return status == STATUS_MEMORY ? EXIT_TRAINING_FAILED : EXIT_CANNOT_OPEN;
     }
-    http_server_url(watching->http, url);
-    log_info("page on %s%s%s", url, token[0] != '\0' ? "#token=" : "", token);
+    http_place_url(http_server_place(watching->http), token, url);
+    log_info("page on %s", url);
     return EXIT_DONE;
 }
 

@@ -16,6 +16,7 @@
 #include "common/options/options_text.h"
 #include "common/process/log.h"
 #include "common/process/output.h"
+#include "common/watch/http_place.h"
 
 #define TASK_ASKS             " ('syncopate task' asks Slurm, MPI, torchrun or TF_CONFIG)"
 #define SUGGESTION_LENGTH_MAX 64
@@ -754,6 +755,11 @@ static enum status check_launch(const struct parser *parser)
     if (options->ps == 0)
         return refuse(parser, "--ps=0: one process alone needs no other host; write 'syncopate "
                               "run --ps 0'");
+    struct http_place place;
+    if (options->serve != NULL && http_place_read(options->serve, &place) &&
+        !http_place_is_loopback(&place))
+        return refuse(parser, "%s: server 0's page comes here through ssh, to a port of loopback",
+                      source_of(parser, "serve"));
     if (options->workers == 0 && options->job.backup_workers > 0)
         return refuse(parser, "%s: needs --workers, too", source_of(parser, "backup-workers"));
     return STATUS_OK;
@@ -806,6 +812,10 @@ static enum status check_whole(const struct parser *parser)
         status = check_role(parser);
     if (status == STATUS_OK)
         status = check_keys(parser);
+    if (status == STATUS_OK && options->serve != NULL && options->ps == 0 &&
+        parser->user == OPTION_RUN)
+        status = refuse(parser, "%s: server 0 has the page, and --ps=0 has none",
+                        source_of(parser, "serve"));
     if (status == STATUS_OK && options->alive + options->ready + options->watch > 1)
         status = refuse(parser, "--alive, --ready and --watch exclude each other");
     if (status == STATUS_OK && (options->alive || options->ready) && options->json)

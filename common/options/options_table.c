@@ -852,7 +852,7 @@ const struct option_row option_rows[] = {
     {"trace-steps", OPTION_GROUP_OUTPUT, OPTION_KIND_U32, FIELD(trace_steps),
      ROLES | OPTION_RUN | OPTION_SIMULATE | OPTION_TRACE, "N", "20", 1, 1000, NULL, NULL,
      "Steps that a trace is of: the first, the last, the slowest, and one that took as long as most."},
-    {"serve", OPTION_GROUP_OUTPUT, OPTION_KIND_TEXT, FIELD(serve), SERVES, "[ADDRESS:]PORT", NULL, 0, 0,
+    {"serve", OPTION_GROUP_OUTPUT, OPTION_KIND_TEXT, FIELD(serve), SERVES | ONE_RUN, "[ADDRESS:]PORT", NULL, 0, 0,
      &choice_serve, NULL,
      "Answer HTTP there: server 0 the page of its job, all /metrics for Prometheus, /healthz and /readyz for probes. "
      "Without ADDRESS only from this host; 0.0.0.0 or [::] is every one: then the page needs the token that is "

@@ -52,6 +52,18 @@ bool http_place_is_loopback(const struct http_place *place)
     return strncmp(place->address, "127.", 4) == 0 || strcmp(place->address, "::1") == 0;
 }
 
+void http_place_url(const struct http_place *place, const char *token, char url[HTTP_URL_MAX])
+{
+    char name[HTTP_URL_MAX / 2];
+    bool every = strcmp(place->address, "0.0.0.0") == 0 || strcmp(place->address, "::") == 0;
+    if (!every || gethostname(name, sizeof name) != 0)
+        snprintf(name, sizeof name, strchr(place->address, ':') != NULL ? "[%s]" : "%s",
+                 place->address);
+    name[sizeof name - 1] = '\0';
+    snprintf(url, HTTP_URL_MAX, "http://%s:%u/%s%s", name, place->port,
+             token[0] != '\0' ? "#token=" : "", token);
+}
+
 bool http_host_is_own(const char *text)
 {
     char host[256], own[256];

@@ -21,6 +21,10 @@ enum status http_place_check(const char *text, struct error *error);
 
 bool http_place_is_loopback(const struct http_place *place);
 
+/* "http://127.0.0.1:8080/", of every address this host's name; with "#token=..." unless token is "". */
+#define HTTP_URL_MAX 192
+void http_place_url(const struct http_place *place, const char *token, char url[HTTP_URL_MAX]);
+
 /* Whether the header Host is a numeric address, localhost or this host's own name. NULL is as well: a
  * browser always has one. */
 bool http_host_is_own(const char *text);

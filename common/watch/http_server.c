@@ -37,18 +37,6 @@ union socket_address {
     struct sockaddr_in6 six;
 };
 
-void http_server_url(const struct http_server *server, char url[HTTP_URL_MAX])
-{
-    const struct http_place *place = &server->place;
-    char name[HTTP_URL_MAX - 32];
-    bool every = strcmp(place->address, "0.0.0.0") == 0 || strcmp(place->address, "::") == 0;
-    if (!every || gethostname(name, sizeof name) != 0)
-        snprintf(name, sizeof name, strchr(place->address, ':') != NULL ? "[%s]" : "%s",
-                 place->address);
-    name[sizeof name - 1] = '\0';
-    snprintf(url, HTTP_URL_MAX, "http://%s:%u/", name, place->port);
-}
-
 /* --- who may read ---------------------------------------------------------------------------- */
 
 static bool is_open(const char *path)
@@ -270,9 +258,9 @@ enum status http_server_start(struct http_server **server, const struct http_pla
     return error_set(error, STATUS_MEMORY, "cannot start a thread that answers HTTP");
 }
 
-uint16_t http_server_port(const struct http_server *server)
+const struct http_place *http_server_place(const struct http_server *server)
 {
-    return server->place.port;
+    return &server->place;
 }
 
 void http_server_stop(struct http_server **server)

@@ -54,10 +54,8 @@ struct http_server;
 enum status http_server_start(struct http_server **server, const struct http_place *place,
                               const char *token, http_answer_fn *answer, void *context,
                               struct error *error);
-uint16_t http_server_port(const struct http_server *server);
-/* "http://127.0.0.1:8080/"; of every address, this host's name. */
-#define HTTP_URL_MAX 128
-void http_server_url(const struct http_server *server, char url[HTTP_URL_MAX]);
+/* With the port that it got. */
+const struct http_place *http_server_place(const struct http_server *server);
 /* Sets the pointer to NULL; no answer is under way any more. */
 void http_server_stop(struct http_server **server);
 

@@ -36,7 +36,8 @@ struct launch {
     struct remote_run_dir remote_dir;
     char bin[PATH_MAX], folder[PATH_MAX], out[PATH_MAX], mark[PATH_MAX + 48];
     char shown[2048]; /* The placement as text. */
-    bool noted;       /* Something of this run is elsewhere. */
+    char with_page[1200];
+    bool noted; /* Something of this run is elsewhere. */
 };
 
 /* --- hosts --------------------------------------------------------------------------------- */
@@ -350,6 +351,11 @@ static int open_launch(void *context, struct run_plan *plan, struct error *error
     if (code == EXIT_DONE)
         code = prepare_keys(launch, options, error);
     launch->hosts.ssh = launch->ssh;
+    if (options->serve != NULL) { /* A port here is the same port there. */
+        snprintf(launch->with_page, sizeof launch->with_page, "%.900s -L %s:%s", launch->ssh,
+                 options->serve, options->serve);
+        launch->hosts.server_0_ssh = launch->with_page;
+    }
     launch->hosts.list = &launch->list;
     launch->hosts.placement = &launch->placement;
     launch->hosts.bin = launch->bin;

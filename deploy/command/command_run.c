@@ -25,10 +25,13 @@
 #include "common/store/occupancy.h"
 #include "common/store/restore.h"
 #include "common/store/run_directory.h"
+#include "common/watch/http_place.h"
+#include "common/watch/http_token.h"
 #include "deploy/command/command.h"
 #include "deploy/command/run_venue.h"
 #include "deploy/explain/narration.h"
 #include "deploy/launcher/launch.h"
+#include "deploy/launcher/ports.h"
 #include "deploy/run/run_json.h"
 #include "deploy/run/run_plan.h"
 #include "deploy/trace/run_trace.h"
@@ -40,6 +43,8 @@ struct plan {
     int log; /* With --explain: the log of all children. */
     char log_name[16];
     struct run_trace trace;
+    int page_port; /* Held for server 0's page; -1: none is. */
+    char serve[HTTP_URL_MAX], page[HTTP_URL_MAX];
     double began; /* The command, by clock_now_seconds. */
 };
 
@@ -77,6 +82,29 @@ static int check(struct plan *plan, struct error *error)
     if (status == STATUS_OK)
         status = run_plan_find_out(&plan->run, error);
     return status == STATUS_INVALID ? EXIT_CANNOT_OPEN : command_exit_code(status);
+}
+
+/* --- the page (--serve) ----------------------------------------------------------------------- */
+
+/* Server 0 has it. Its port is held meanwhile, as that of a server (ports.h). */
+static enum status open_page(struct plan *plan, struct error *error)
+{
+    struct http_place place;
+    struct options *options = &plan->run.options;
+    char token[HTTP_TOKEN_DIGITS + 1] = "";
+    enum status status = STATUS_OK;
+    if (options->serve == NULL || !http_place_read(options->serve, &place))
+        return STATUS_OK;
+    if (place.port == 0 && (plan->page_port = port_hold(&place.port)) < 0)
+        return error_set(error, STATUS_IO, "--serve: there is no free port: %s", strerror(errno));
+    if (!http_place_is_loopback(&place))
+        status = http_token_open(plan->run.out, token, error);
+    snprintf(plan->serve, sizeof plan->serve,
+             strchr(place.address, ':') != NULL ? "[%s]:%u" : "%s:%u", place.address, place.port);
+    http_place_url(&place, token, plan->page);
+    options->serve = plan->serve;
+    plan->run.page = plan->page;
+    return status;
 }
 
 /* --- running --------------------------------------------------------------------------------- */
@@ -305,6 +333,8 @@ static int make_ready(struct plan *plan, struct error *error)
         code = venue->begin(venue->context, &plan->run.options, error);
     if (code == EXIT_DONE)
         code = check(plan, error);
+    if (code == EXIT_DONE)
+        code = command_exit_code(open_page(plan, error));
     if (code == EXIT_DONE && venue->open != NULL)
         code = venue->open(venue->context, &plan->run, error);
     return code;
@@ -313,7 +343,10 @@ static int make_ready(struct plan *plan, struct error *error)
 /* Prints its own errors: before the hint to resume, and before the result in JSON. */
 int run_at(const struct run_venue *venue, const struct command_call *call)
 {
-    struct plan plan = {.run.options = call->options, .venue = venue, .began = clock_now_seconds()};
+    struct plan plan = {.run.options = call->options,
+                        .venue = venue,
+                        .page_port = -1,
+                        .began = clock_now_seconds()};
     struct launch_result result = {0};
     struct error error = {0};
     plan.run.voice = plan.run.options.json ? stderr : stdout;
@@ -325,6 +358,8 @@ int run_at(const struct run_venue *venue, const struct command_call *call)
     if (venue->close != NULL)
         venue->close(venue->context);
     run_plan_free(&plan.run);
+    if (plan.page_port >= 0)
+        close(plan.page_port);
     return code;
 }
 

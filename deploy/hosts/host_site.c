@@ -95,7 +95,8 @@ static enum status carry(void *context, size_t slot, const struct arguments *pro
     words[used++] = path;
     for (size_t i = 1; i < program->count; i++)
         words[used++] = program->items[i];
-    channel_command(site->ssh, &site->list->hosts[host_of(site, slot)], words, command);
+    channel_command(slot == 0 && site->server_0_ssh != NULL ? site->server_0_ssh : site->ssh,
+                    &site->list->hosts[host_of(site, slot)], words, command);
     free(words);
     return STATUS_OK;
 }

@@ -69,7 +69,8 @@ void arguments_add_word(struct arguments *arguments, const char *word)
 static const char *const identity[] = {"ps",       "workers",    "ps-hosts", "worker-hosts",
                                        "job-name", "task-index", NULL};
 /* Options of the launcher itself, or added by it in another form. */
-static const char *const of_launcher[] = {"bind", "out", "log-every", "port-file", "tell", NULL};
+static const char *const of_launcher[] = {"bind",  "out",  "log-every", "port-file",
+                                          "serve", "tell", NULL};
 /* The files that a worker leaves to its servers. */
 static const char *const files[] = {"restore", "keep", "tensorboard", "tensorboard-run", NULL};
 

@@ -170,6 +170,8 @@ static void describe_server(const struct starter *starter, uint32_t index,
     arguments_add(arguments, "ps-hosts", "%s", starter->hosts);
     if (site == NULL || index == 0)
         arguments_add(arguments, "out", "%s", site == NULL ? starter->out : site->out);
+    if (options->serve != NULL && index == 0)
+        arguments_add(arguments, "serve", "%s", options->serve);
     if (site != NULL && index == 0) {
         arguments_add(arguments, "log-every", "%.17g", options->log_every);
         arguments_add(arguments, "tell", "progress");

@@ -302,6 +302,8 @@ void run_plan_print(const struct run_plan *plan)
     fprintf(plan->voice, "  out        %s\n", plan->out);
     if (plan->board.folder[0] != '\0')
         print_board(plan);
+    if (plan->page != NULL)
+        fprintf(plan->voice, "  page       %s\n", plan->page);
     print_remarks(plan);
     fflush(plan->voice);
 }

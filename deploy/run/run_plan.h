@@ -24,6 +24,7 @@ struct run_plan {
     const char *cluster;         /* In virtual time: the cluster; NULL: on this machine. */
     const char *memory;          /* And its memory on this machine. */
     const char *hosts;           /* The hosts of processes as text; NULL: here. */
+    const char *page;            /* The address of the job's page; NULL: none. */
     bool out_made;               /* Created here, empty: removed again if it stays empty. */
 };
 

@@ -16,10 +16,10 @@ get()
 {
     local answer
     answer=$(
-        exec 8<>"/dev/tcp/127.0.0.1/$1" || exit 0
-        printf '%s %s HTTP/1.0\r\n%s\r\n\r\n' "${3:-GET}" "$2" "${4:-X: }" 2>/dev/null >&8
-        cat <&8 2>/dev/null | tr -d '\r'
-    ) 2>/dev/null || true # Who is cut off has no answer.
+        exec 2>/dev/null 8<>"/dev/tcp/127.0.0.1/$1" || exit 0
+        printf '%s %s HTTP/1.0\r\n%s\r\n\r\n' "${3:-GET}" "$2" "${4:-X: }" >&8
+        cat <&8 | tr -d '\r'
+    ) || true # Who is cut off has no answer.
     status=${answer%%$'\n'*}
     body=${answer#*$'\n\n'}
 }
@@ -104,6 +104,27 @@ kill -TERM "${pids[open]}"
 ends open 143
 hosts=$ps_hosts
 ok "beyond this host the page's data needs a token"
+
+# The page of a run: of a step that waits for a worker, and of a server 0 that was started again.
+start run syncopate run --workers 3 "${small[@]:2}" --steps 100000000 --serve 0 --out "$work/served"
+says run "page  *http://127.0.0.1:[0-9]+/$"
+page=$(sed -nE 's|.*page +http://127.0.0.1:([0-9]+)/|\1|p' "$work/run.log")
+worker_of() { pgrep -P "${pids[run]}" -f "syncopate-$1 .*--task-index=$2( |\$)"; }
+within 20 answers "$page" /logs/worker-1.log 200 || fail "the page has no log of worker 1: $status"
+if [[ $body != *"worker/1 ready"* ]]; then fail "the log is another: $body"; fi
+kill -STOP "$(worker_of worker 1)"
+waits() { answers "$page" /state 200 && [[ $body == *'"worker/0","state":"waits","for":"worker/1"'* ]]; }
+within 20 waits || fail "/state does not say who is waited for: $body"
+kill -CONT "$(worker_of worker 1)"
+kill -KILL "$(worker_of ps 0)"
+bytes=$(sed -E 's/.*"events":([0-9]+).*/\1/' <<<"$body") # Until then.
+gone_on() { answers "$page" "/events?from=$bytes" 200 && [[ $body == *'"event": "start"'* ]]; }
+within 20 gone_on || fail "the page of a server 0 that was started again tells nothing: $status"
+run alone 2 syncopate run --ps 0 --serve 0
+says alone "serve=0: server 0 has the page, and --ps=0 has none"
+kill -TERM "${pids[run]}"
+ends run 143
+ok "run --serve: who is waited for, logs and events, at one address, also of a server 0 that was started again"
 
 # --- strangers ------------------------------------------------------------------------------------
 get "$port" /metrics POST

@@ -353,13 +353,20 @@ cat >"$work/ssh" <<'END'
 #!/bin/sh
 for last; do :; done
 case $* in *nowhere*) echo "ssh: nowhere is not there" >&2; exit 255 ;; esac
+case " $*" in *" -L "*) echo "$*" >"$0.page" ;; esac
 cd / && exec sh -c "$last"
 END
 chmod +x "$work/ssh"
 # Each of the two is stopped in the end: no number of steps is so large that none is done before it is disturbed.
 start carried syncopate launch -H kim@127.0.0.1:8 --ssh "$work/ssh" --workers 2 "${launched[@]}" --compute constant:10ms \
-    --insecure --port-base 21320 --report-every 20 --steps 1000000 --out "$work/carried"
+    --insecure --port-base 21320 --report-every 20 --steps 1000000 --serve 0 --out "$work/carried"
+says carried 'page +http://127.0.0.1:[0-9]+/$'
 says carried 'batches 21 to 40' 30
+page=$(sed -nE 's|.*page +http://(127.0.0.1:[0-9]+)/|\1|p' "$work/carried.log")
+grep -qE -- "-L $page:$page " "$work/ssh.page" || fail "ssh does not bring server 0's page here"
+(exec 8<>"/dev/tcp/${page/://}" && printf 'GET /state HTTP/1.0\r\n\r\n' >&8 && grep -q '"name":"worker/1"' <&8) || fail "the page says nothing"
+run far 2 syncopate launch -H kim@127.0.0.1:8 "${launched[@]}" --serve 0.0.0.0:80 --out "$work/none"
+says far "serve=0.0.0.0:80: server 0's page comes here through ssh, to a port of loopback"
 for pid in $(survivors); do
     case $(tr '\0' ' ' <"/proc/$pid/cmdline") in *syncopate-worker\ *--task-index=1\ *) kill -KILL "$pid" ;; esac
 done

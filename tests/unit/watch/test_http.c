@@ -72,7 +72,7 @@ static int reach(const struct fixture *f)
 {
     struct timeval patience = {.tv_sec = 20};
     struct sockaddr_in where = {.sin_family = AF_INET,
-                                .sin_port = htons(http_server_port(f->server)),
+                                .sin_port = htons(http_server_place(f->server)->port),
                                 .sin_addr.s_addr = htonl(INADDR_LOOPBACK)};
     int peer = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
     setsockopt(peer, SOL_SOCKET, SO_RCVTIMEO, &patience, sizeof patience);
