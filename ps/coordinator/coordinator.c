@@ -29,7 +29,7 @@ enum status coordinator_create(struct coordinator **coordinator,
     *coordinator = c;
     if (c == NULL)
         return STATUS_MEMORY;
-    c->driven_us = c->run.entered_us = c->members.waited_us = now_us;
+    c->run.now_us = c->run.entered_us = c->members.waited_us = now_us;
     c->run.options = *options;
     c->run.envelope = (struct envelope){.role = ROLE_PS, .incarnation = options->incarnation};
     c->run.job = &c->run.declaration.job;
@@ -58,37 +58,6 @@ void coordinator_destroy(struct coordinator **coordinator)
 void coordinator_abandon(struct coordinator *coordinator)
 {
     coordinator->run.unleashed = true;
-}
-
-bool coordinator_holds_run(const struct coordinator *coordinator)
-{
-    const struct run *run = &coordinator->run;
-    return run->state >= GATHERING && run->state < CLOSING && !run->stopping && !run->unleashed;
-}
-
-bool coordinator_has_started(const struct coordinator *coordinator)
-{
-    return coordinator->run.state >= RECOVERING;
-}
-
-bool coordinator_is_over(const struct coordinator *coordinator)
-{
-    return coordinator->run.state == OVER;
-}
-
-uint64_t coordinator_time(const struct coordinator *coordinator)
-{
-    return coordinator->driven_us - coordinator->run.unwatched_us;
-}
-
-struct frame *coordinator_staleness(const struct coordinator *coordinator)
-{
-    return staleness_totals_shape(&coordinator->reporter.staleness);
-}
-
-const struct membership *coordinator_members(const struct coordinator *coordinator)
-{
-    return coordinator->run.members;
 }
 
 static void enter(struct coordinator *c, enum state state)
@@ -492,7 +461,7 @@ static void handle_report(struct coordinator *c, const struct packet *packet)
     if (report->refused || !count_report(c, packet, seconds))
         return;
     reporter_report(&c->reporter, run, report);
-    if (report->bad && !job_mode(run->job)->steps)
+    if (report->bad) /* It took no part, which no mode of steps allows. */
         act(c, training_count_bad(&c->training, run, message));
     act(c, snapshot_collect(&c->snapshot, run));
     reporter_say_progress(&c->reporter, run);
@@ -522,18 +491,6 @@ static void handle_evaluation(struct coordinator *c, const struct packet *packet
 }
 
 /* --- from members -------------------------------------------------------------------------- */
-
-static void handle_stop(struct coordinator *c, const struct packet *packet)
-{
-    const struct message *message = &packet->message;
-    int code = (int)message->stop.exit_code;
-    /* EXIT_DONE: it has been trained enough. */
-    if (code == EXIT_DONE || code == EXIT_INTERRUPTED || code == EXIT_TERMINATED)
-        act(c, finishing_stop(&c->finishing, &c->run, code, message->stop.reason));
-    else
-        act(c, effect_failed(code, "%s/%u: %s", role_name(message->role), message->index,
-                             message->stop.reason));
-}
 
 /* Whether a worker must hear how work is dealt. */
 static bool is_behind(const struct run *run, const struct message *message)
@@ -646,7 +603,7 @@ static void handle_member(struct coordinator *c, struct member *member, struct p
         run_refuse(&c->run, packet, REFUSAL_MALFORMED, "%s is not for a server",
                    message_kind_name(message->kind));
     else if (message->kind == MESSAGE_STOP) /* These three are about the process alone. */
-        handle_stop(c, packet);
+        act(c, finishing_hear_stop(&c->finishing, &c->run, packet));
     else if (message->kind == MESSAGE_BYE)
         member->bye = true;
     else if (message->kind == MESSAGE_LEAVE && message->role == ROLE_WORKER)
@@ -669,13 +626,6 @@ static void handle_status(struct coordinator *c, const struct packet *packet)
     act(c, finishing_note_watcher(&c->finishing, &c->run, packet));
     struct packet *answer = run_answer(&c->run, packet, MESSAGE_STATUS_ANSWER);
     coordinator_describe(c, &answer->message.status_answer, c->run.now_us);
-}
-
-/* Before it is welcomed a server knows no run; one that knows another run has no say in this. */
-static bool is_server_that_waits(const struct run *run, const struct packet *packet)
-{
-    return run->state <= GATHERING && packet->message.role == ROLE_PS &&
-           (packet->message.run_id == 0 || packet->peer == PEER_LOCAL);
 }
 
 static void handle(struct coordinator *c, struct packet *packet)
@@ -705,8 +655,8 @@ static void handle(struct coordinator *c, struct packet *packet)
                    role_name(packet->message.role), packet->message.index);
     else if (member != NULL)
         handle_member(c, member, packet);
-    else if (kind == MESSAGE_STOP && is_server_that_waits(run, packet))
-        handle_stop(c, packet);
+    else if (kind == MESSAGE_STOP && members_server_waits(run, packet))
+        act(c, finishing_hear_stop(&c->finishing, run, packet));
     else
         c->reporter.summary.faults.fenced += members_answer_outsider(run, packet);
 }
@@ -715,11 +665,8 @@ static void handle(struct coordinator *c, struct packet *packet)
  * minutes, no member has been silent that long as far as we know. */
 static void begin_call(struct coordinator *c, uint64_t now_us, struct outbox *outbox)
 {
-    uint64_t since_us = now_us > c->driven_us ? now_us - c->driven_us : 0;
-    if (since_us > WATCHED_US)
-        c->run.unwatched_us += since_us;
-    c->driven_us += since_us;
-    c->run.now_us = coordinator_time(c);
+    uint64_t driven_us = run_wall(&c->run), since_us = now_us > driven_us ? now_us - driven_us : 0;
+    *(since_us > WATCHED_US ? &c->run.unwatched_us : &c->run.now_us) += since_us;
     c->run.outbox = outbox;
 }
 
@@ -755,19 +702,6 @@ static void handle_summary_written(struct coordinator *c, const struct order_wri
         finish(c, c->finishing.exit_code, c->run.whole == c->run.job->steps ? "" : "stopped");
 }
 
-/* Out of a checkpoint, for another server. */
-static void pass_on_chunk(struct coordinator *c, struct packet *packet)
-{
-    const struct membership *all = c->run.members;
-    uint32_t server = packet->message.chunk_state.server;
-    if (server >= all->server_count || !all->servers[server].present)
-        return;
-    struct packet *out = run_send(&c->run, all->servers[server].peer, MESSAGE_CHUNK_STATE);
-    out->message.chunk_state = packet->message.chunk_state;
-    out->payload = packet->payload;
-    packet->payload = NULL;
-}
-
 static void obey(struct coordinator *c, const struct order *order, const struct frame *payload)
 {
     if (order->kind == ORDER_RUN_OPENED) {
@@ -795,7 +729,7 @@ static void handle_checkpointer(struct coordinator *c, struct packet *packet)
     if (message->kind == MESSAGE_PART_WRITTEN)
         act(c, snapshot_hear_part(&c->snapshot, &c->run, packet));
     else if (message->kind == MESSAGE_CHUNK_STATE)
-        pass_on_chunk(c, packet);
+        gathering_pass_chunk(&c->run, packet);
 }
 
 void coordinator_handle_inside(struct coordinator *coordinator, struct packet *packet,

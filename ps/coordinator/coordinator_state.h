@@ -25,7 +25,6 @@
 #include "ps/coordinator/sets.h"
 
 struct coordinator {
-    uint64_t driven_us; /* When it was last driven. */
     struct run run;
     struct members members;
     struct gathering gathering;

@@ -2,6 +2,37 @@
 
 #include "ps/coordinator/coordinator_state.h"
 
+bool coordinator_holds_run(const struct coordinator *coordinator)
+{
+    const struct run *run = &coordinator->run;
+    return run->state >= GATHERING && run->state < CLOSING && !run->stopping && !run->unleashed;
+}
+
+bool coordinator_has_started(const struct coordinator *coordinator)
+{
+    return coordinator->run.state >= RECOVERING;
+}
+
+bool coordinator_is_over(const struct coordinator *coordinator)
+{
+    return coordinator->run.state == OVER;
+}
+
+uint64_t coordinator_time(const struct coordinator *coordinator)
+{
+    return coordinator->run.now_us;
+}
+
+struct frame *coordinator_staleness(const struct coordinator *coordinator)
+{
+    return staleness_totals_shape(&coordinator->reporter.staleness);
+}
+
+const struct membership *coordinator_members(const struct coordinator *coordinator)
+{
+    return coordinator->run.members;
+}
+
 /* --- who waits for whom -------------------------------------------------------------------- */
 
 /* The slowest worker, which this one must not run ahead of. */

@@ -36,6 +36,17 @@ struct effect finishing_stop(struct finishing *f, struct run *run, int exit_code
     return effect;
 }
 
+struct effect finishing_hear_stop(struct finishing *f, struct run *run, const struct packet *packet)
+{
+    const struct message *message = &packet->message;
+    int code = (int)message->stop.exit_code;
+    /* EXIT_DONE: it has been trained enough. */
+    if (code == EXIT_DONE || code == EXIT_INTERRUPTED || code == EXIT_TERMINATED)
+        return finishing_stop(f, run, code, message->stop.reason);
+    return effect_failed(code, "%s/%u: %s", role_name(message->role), message->index,
+                         message->stop.reason);
+}
+
 /* The checkpoint to go on from when a stop makes none. */
 static const char *what_stands(const struct run *run, char text[64])
 {

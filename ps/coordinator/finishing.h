@@ -38,6 +38,9 @@ struct finishing {
 /* A process was asked to stop (a signal): an exit code of a clean stop. */
 struct effect finishing_stop(struct finishing *f, struct run *run, int exit_code,
                              const char *reason);
+/* STOP of a member: as a process was asked, or because it has failed. */
+struct effect finishing_hear_stop(struct finishing *f, struct run *run,
+                                  const struct packet *packet);
 /* It found no worker, and chunks that are not all at one version. */
 struct effect finishing_deserted(const struct finishing *f, const struct run *run);
 /* Deadlines of a stop, and of CLOSING. `taken`: all servers have taken the last snapshot. */

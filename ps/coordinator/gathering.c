@@ -248,6 +248,18 @@ void gathering_send_chunks(const struct run *run, uint32_t server)
               &(struct order){.kind = ORDER_SEND_CHUNKS, .send_chunks.server = server});
 }
 
+void gathering_pass_chunk(const struct run *run, struct packet *packet)
+{
+    const struct membership *all = run->members;
+    uint32_t server = packet->message.chunk_state.server;
+    if (server >= all->server_count || !all->servers[server].present)
+        return;
+    struct packet *out = run_send(run, all->servers[server].peer, MESSAGE_CHUNK_STATE);
+    out->message.chunk_state = packet->message.chunk_state;
+    out->payload = packet->payload;
+    packet->payload = NULL;
+}
+
 bool gathering_ready(const struct run *run, struct member *server, const struct packet *packet)
 {
     if (run->state != GATHERING && run->state != RECOVERING)

@@ -47,6 +47,8 @@ void gathering_begin(struct gathering *g, const struct run *run, uint64_t again)
 bool gathering_ready(const struct run *run, struct member *server, const struct packet *packet);
 /* ORDER_EVERYBODY: all have their chunks. */
 void gathering_send_chunks(const struct run *run, uint32_t server);
+/* A chunk out of a checkpoint, to the server that is to own it; takes over the payload. */
+void gathering_pass_chunk(const struct run *run, struct packet *packet);
 
 /* A server's chunks are gone: all members go back to a checkpoint. */
 void gathering_raise(struct run *run);

@@ -170,6 +170,12 @@ void members_hear(const struct run *run, struct member *member, const struct pac
                 .index = packet->message.index);
 }
 
+bool members_server_waits(const struct run *run, const struct packet *packet)
+{
+    return run->state <= GATHERING && packet->message.role == ROLE_PS &&
+           (packet->message.run_id == 0 || packet->peer == PEER_LOCAL);
+}
+
 bool members_answer_outsider(const struct run *run, const struct packet *packet)
 {
     const struct message *message = &packet->message;

@@ -59,6 +59,9 @@ bool members_take(struct members *m, struct run *run, const struct packet *packe
 
 /* A sign of life. */
 void members_hear(const struct run *run, struct member *member, const struct packet *packet);
+/* Whether it is from a server that waits to be welcomed, and knows no run; one that knows another
+ * run has no say in this. */
+bool members_server_waits(const struct run *run, const struct packet *packet);
 /* A message of a member from a process that is none (any more). Whether it is of a process that
  * has lost its place. */
 bool members_answer_outsider(const struct run *run, const struct packet *packet);

@@ -45,7 +45,7 @@ struct declaration {
 };
 
 struct run {
-    /* The call under way: this core's own time (coordinator_time), and where messages go. */
+    /* The call under way: this core's own time then, and where messages go. */
     uint64_t now_us;
     struct outbox *outbox;
 
