@@ -81,7 +81,8 @@ struct work_mode {
 
     /* --- checkpoints */
 
-    /* The first step at which the next snapshot can be taken. `started`: workers have begun. */
+    /* The first step at which the next snapshot can be taken. `started`: workers have begun; until
+     * then it is the very next, so that a run resumed just before a due step does not skip it. */
     uint64_t (*next_snapshot)(const struct work *work, bool started);
     /* One will be taken at `step`. */
     void (*cutting)(struct work *work, uint64_t step);
