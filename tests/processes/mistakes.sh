@@ -389,6 +389,12 @@ spoiled other-servers && cp stranger.key other-servers/servers.key
 mistake 6 "other-servers/servers.key: is not the public half of servers.key_secret" "${keyed[@]}" other-servers
 mistake 2 "--transport=shm and --keys exclude each other" "${keyed[@]}" keys --transport shm
 mistake 2 "without servers .--ps=0. there is no server to talk to" "${keyed[@]}" keys --ps 0
+mistake 2 "insecure and --keys exclude" syncopate-ps --ps-hosts 127.0.0.1:0 --keys keys --insecure
+mistake 2 "certificate needs --keys" syncopate-worker --ps-hosts 127.0.0.1:1 --workers 1 --certificate keys/worker-0.key_secret
+mistake 2 "index=3 needs --role" syncopate keygen other --index 3
+echo "not a certificate" >keys/old.key
+mistake 5 "keys/old.key: line 1" syncopate-ps --ps-hosts 127.0.0.1:0 --keys keys
+rm keys/old.key
 
 answered "about keys"
 
