@@ -241,7 +241,7 @@ static enum status check_used(const struct job *job, struct error *error)
     struct job used = *job;
     struct error difference;
     char mode[MODE_TEXT_MAX + 5];
-    snprintf(mode, sizeof mode, "%s mode", job_mode(job)->name);
+    snprintf(mode, sizeof mode, "%s mode", mode_name(job->mode));
     job_forget_unused(&used);
     return job_compare(job, "the job", &used, mode, JOB_SCOPE_ALL, &difference) == STATUS_OK
                ? STATUS_OK
@@ -265,7 +265,7 @@ static enum status check_backup(const struct job *job, struct error *error)
         return STATUS_OK;
     if (job->backup_workers == 0)
         return error_set(error, STATUS_INVALID, "%s mode needs a backup worker at least",
-                         job_mode(job)->name);
+                         mode_name(job->mode));
     if (job->backup_workers < job->worker_count)
         return STATUS_OK;
     return error_set(error, STATUS_INVALID,

@@ -39,11 +39,13 @@ void comparison_give_back(struct comparison *comparison)
 /* Some modes have the same hue in every comparison; others follow in order of appearance. */
 static unsigned mode_index_of(const struct comparison *comparison, const char *mode)
 {
-    if (mode_facts_named(mode)->hue > 0)
-        return mode_facts_named(mode)->hue - 1;
-    unsigned next = 0;
-    for (unsigned i = 0; mode_numbered(i) != NULL; i++)
-        next = mode_facts((enum mode)i)->hue > next ? mode_facts((enum mode)i)->hue : next;
+    unsigned hue = mode_facts_named(mode)->hue, next = 0;
+    if (hue > 0)
+        return hue - 1;
+    for (unsigned i = 0; mode_numbered(i) != NULL; i++) {
+        hue = mode_facts((enum mode)i)->hue;
+        next = hue > next ? hue : next;
+    }
     for (size_t i = 0; i < comparison->group_count; i++) {
         const struct group *group = &comparison->groups[i];
         if (strcmp(group->mode_text, mode) == 0)
