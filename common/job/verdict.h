@@ -9,10 +9,10 @@
 
 enum verdict {
     VERDICT_NONE,
-    VERDICT_APPLIED,
-    VERDICT_STALE,
-    VERDICT_DUPLICATE,
-    VERDICT_REJECTED,
+    VERDICT_APPLIED,   /* Taken: an update has it, or will when the others are there. */
+    VERDICT_STALE,     /* Its step is made; or it is too old, and computed again or lost. */
+    VERDICT_DUPLICATE, /* The chunk has had it, or has it. */
+    VERDICT_REJECTED,  /* Its base is still to come or not known; or it is not finite. */
     VERDICT_COUNT
 };
 

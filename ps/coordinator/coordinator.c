@@ -220,15 +220,15 @@ static void act(struct coordinator *c, struct effect effect)
         act(c, finishing_stop(&c->finishing, run, effect.exit_code, effect.text));
     else if (kind == EFFECT_DECLARED)
         enter(c, OPENING);
-    else if (kind == EFFECT_CUT_DUE)
+    else if (kind == EFFECT_SNAPSHOT_DUE)
         begin_snapshot(c, effect.step, effect.index, false);
     else if (kind == EFFECT_GATE_OPEN)
         open_gate(c);
-    else if (kind == EFFECT_CUT_OVER)
+    else if (kind == EFFECT_SNAPSHOT_OVER)
         go_on(c);
-    else if (kind == EFFECT_CUT_WHOLE)
+    else if (kind == EFFECT_SNAPSHOT_WHOLE)
         take_whole_snapshot(c);
-    else if (kind == EFFECT_CUT_REFUSED)
+    else if (kind == EFFECT_SNAPSHOT_REFUSED)
         act(c, finishing_deserted(&c->finishing, run));
     else if (kind == EFFECT_STOPPED)
         stop_before_start(c, &effect);
@@ -548,11 +548,11 @@ static void handle_cut_taken(struct coordinator *c, struct member *server,
                              const struct packet *packet)
 {
     uint32_t index = packet->message.index;
-    unsigned before = server->kept.cut;
+    unsigned before = server->kept.snapshot;
     server->counts.verdicts = packet->message.cut_taken.verdicts;
     staleness_totals_hear(&c->reporter.staleness, index, packet->payload);
     const struct effect effect = snapshot_hear_taken(&c->snapshot, &c->run, server, packet);
-    if ((server->kept.cut & ~before & CUT_TAKEN) != 0)
+    if ((server->kept.snapshot & ~before & SNAPSHOT_TAKEN) != 0)
         staleness_totals_snapshot(&c->reporter.staleness, index);
     act(c, effect);
 }

@@ -77,7 +77,7 @@ static void check_run(const struct coordinator *c)
     check_workers(c);
     check_servers(c);
     RULE(20, IMPLIES(run->state == CLOSING, run->closed || c->snapshot.under_way),
-         "after training there is the last cut, or the summary");
+         "after training there is the last snapshot, or the summary");
     RULE(21,
          IMPLIES(run->closed,
                  run->state == CLOSING && !c->snapshot.under_way && run->whole != NO_STEP),

@@ -8,7 +8,7 @@
  *    .-----------+-------------------------------------------------------------.
  *    v           v          v        v      v        v         v                v
  *  members  gathering  training    sets  scorer  snapshot  finishing          reporter
- *    members, their     the work: leases,  the cut          the end    listens, and may look
+ *    members, their     the work: leases,  the snapshot     the end    listens, and may look
  *    leashes; going     deals, reports,                                at all machines
  *    back and on        scores
  *                  run.h: what all of them see

@@ -80,22 +80,22 @@ struct run {
 
 enum effect_kind {
     EFFECT_NONE,
-    EFFECT_FAILED,      /* The job ends: exit_code, text. */
-    EFFECT_WORKER_LOST, /* members: index, departure, why, text. */
-    EFFECT_SERVER_LOST, /* members: index, why, text. */
-    EFFECT_LEFT,        /* members: worker `index` has left of its own accord. */
-    EFFECT_ABANDONED,   /* members: the launcher is gone, and the job stops. */
-    EFFECT_OVER,        /* members, finishing: this process has nothing more to do here. */
-    EFFECT_DECLARED,    /* gathering: there is a job, and its run directory is being opened. */
-    EFFECT_OPENED,      /* gathering: it is open, and members gather. */
-    EFFECT_WENT_BACK,   /* gathering: it has another one, that starts at a checkpoint. */
-    EFFECT_CUT_DUE, /* snapshot: one is to be taken at `step`, where worker index - 1 came last. */
-    EFFECT_GATE_OPEN,   /* snapshot: batches can be given out again. */
-    EFFECT_CUT_OVER,    /* snapshot: the next one can be named. */
-    EFFECT_CUT_WHOLE,   /* snapshot: the checkpoint at run.whole is written. */
-    EFFECT_CUT_REFUSED, /* snapshot: the last one cannot be taken: text. */
-    EFFECT_STOPPING,    /* finishing: a clean stop begins. */
-    EFFECT_STOPPED,     /* finishing, gathering: it ends without a step: exit_code, text. */
+    EFFECT_FAILED,           /* The job ends: exit_code, text. */
+    EFFECT_WORKER_LOST,      /* members: index, departure, why, text. */
+    EFFECT_SERVER_LOST,      /* members: index, why, text. */
+    EFFECT_LEFT,             /* members: worker `index` has left of its own accord. */
+    EFFECT_ABANDONED,        /* members: the launcher is gone, and the job stops. */
+    EFFECT_OVER,             /* members, finishing: this process has nothing more to do here. */
+    EFFECT_DECLARED,         /* gathering: there is a job, and its run directory is being opened. */
+    EFFECT_OPENED,           /* gathering: it is open, and members gather. */
+    EFFECT_WENT_BACK,        /* gathering: it has another one, that starts at a checkpoint. */
+    EFFECT_SNAPSHOT_DUE,     /* snapshot: one is due at `step`, where worker index - 1 came last. */
+    EFFECT_GATE_OPEN,        /* snapshot: batches can be given out again. */
+    EFFECT_SNAPSHOT_OVER,    /* snapshot: the next one can be named. */
+    EFFECT_SNAPSHOT_WHOLE,   /* snapshot: the checkpoint at run.whole is written. */
+    EFFECT_SNAPSHOT_REFUSED, /* snapshot: the last one cannot be taken: text. */
+    EFFECT_STOPPING,         /* finishing: a clean stop begins. */
+    EFFECT_STOPPED,          /* finishing, gathering: it ends without a step: exit_code, text. */
 };
 
 struct effect {

@@ -22,15 +22,16 @@ void snapshot_drop(struct snapshot *s, const struct run *run)
 /* --- questions ----------------------------------------------------------------------------- */
 
 /* The first server without the mark; NULL: all have it. */
-static const struct member *find_without(const struct run *run, enum cut_mark mark, uint32_t *index)
+static const struct member *find_without(const struct run *run, enum snapshot_mark mark,
+                                         uint32_t *index)
 {
     for (*index = 0; *index < run->members->server_count; ++*index)
-        if ((run->members->servers[*index].kept.cut & mark) == 0)
+        if ((run->members->servers[*index].kept.snapshot & mark) == 0)
             return &run->members->servers[*index];
     return NULL;
 }
 
-static bool all_have(const struct run *run, enum cut_mark mark)
+static bool all_have(const struct run *run, enum snapshot_mark mark)
 {
     uint32_t index;
     return find_without(run, mark, &index) == NULL;
@@ -38,7 +39,7 @@ static bool all_have(const struct run *run, enum cut_mark mark)
 
 bool snapshot_is_taken(const struct run *run)
 {
-    return all_have(run, CUT_TAKEN);
+    return all_have(run, SNAPSHOT_TAKEN);
 }
 
 static bool has_reached(const struct snapshot *s, const struct run *run)
@@ -89,7 +90,7 @@ struct effect snapshot_schedule(struct snapshot *s, struct run *run, bool starte
         return NO_EFFECT;
     if (rules->set_gate(&run->work, due))
         return NO_EFFECT;
-    return (struct effect){.kind = EFFECT_CUT_DUE, .step = due};
+    return (struct effect){.kind = EFFECT_SNAPSHOT_DUE, .step = due};
 }
 
 struct effect snapshot_at_gate(const struct snapshot *s, const struct run *run, uint32_t last)
@@ -97,7 +98,8 @@ struct effect snapshot_at_gate(const struct snapshot *s, const struct run *run, 
     const struct work_mode *rules = run->work.rules;
     if (!rules->is_at_gate(&run->work) || s->under_way || s->given_up_us != 0 || run->stopping)
         return NO_EFFECT;
-    return (struct effect){.kind = EFFECT_CUT_DUE, .step = rules->gate(&run->work), .index = last};
+    return (struct effect){
+        .kind = EFFECT_SNAPSHOT_DUE, .step = rules->gate(&run->work), .index = last};
 }
 
 /* In place of one that is due later and not begun, which is named again afterwards. */
@@ -115,7 +117,7 @@ struct effect snapshot_by_clock(const struct snapshot *s, struct run *run)
         return NO_EFFECT;
     if (rules->set_gate(&run->work, step))
         return snapshot_at_gate(s, run, 0); /* Perhaps no batch is out. */
-    return (struct effect){.kind = EFFECT_CUT_DUE, .step = step};
+    return (struct effect){.kind = EFFECT_SNAPSHOT_DUE, .step = step};
 }
 
 /* --- under way ----------------------------------------------------------------------------- */
@@ -132,12 +134,12 @@ static void tell(const struct snapshot *s, const struct run *run, const struct m
 static void repeat(struct snapshot *s, const struct run *run)
 {
     const struct membership *all = run->members;
-    unsigned wanted = s->given_up_us != 0 ? CUT_ANSWERED : CUT_TAKEN | CUT_WRITTEN;
+    unsigned wanted = s->given_up_us != 0 ? SNAPSHOT_ANSWERED : SNAPSHOT_TAKEN | SNAPSHOT_WRITTEN;
     if (run->now_us - s->sent_us < REPEAT_US)
         return;
     s->sent_us = run->now_us;
     for (uint32_t i = 0; i < all->server_count; i++)
-        if ((all->servers[i].kept.cut & wanted) != wanted)
+        if ((all->servers[i].kept.snapshot & wanted) != wanted)
             tell(s, run, &all->servers[i]);
 }
 
@@ -161,7 +163,7 @@ void snapshot_begin(struct snapshot *s, struct run *run, uint64_t step, bool fin
     s->reached_us = s->given_up_us = 0;
     for (uint32_t i = 0; i < run->members->server_count; i++) {
         struct member *server = &run->members->servers[i];
-        server->kept.cut = 0;
+        server->kept.snapshot = 0;
         tell(s, run, server);
     }
     run->work.rules->cutting(&run->work, step);
@@ -181,14 +183,14 @@ bool snapshot_open_gate(const struct snapshot *s, struct run *run)
 static struct effect leave_snapshot(struct snapshot *s)
 {
     s->given_up_us = 0;
-    return (struct effect){.kind = EFFECT_CUT_OVER};
+    return (struct effect){.kind = EFFECT_SNAPSHOT_OVER};
 }
 
 /* Some server may have applied its pending gradients, and another not yet. Computations
  * meanwhile would be in groups that end elsewhere, and no later checkpoint be of one version. */
 static bool must_be_had_by_all(const struct snapshot *s, const struct run *run)
 {
-    return job_accumulates(run->job) && is_gated(s, run) && !all_have(run, CUT_ANSWERED);
+    return job_accumulates(run->job) && is_gated(s, run) && !all_have(run, SNAPSHOT_ANSWERED);
 }
 
 /* Give up the snapshot under way: `failed`, or because training had passed it. */
@@ -203,7 +205,7 @@ static struct effect abandon_snapshot(struct snapshot *s, const struct run *run,
     s->skipped += !failed;
     order_event(run->outbox, EVENT_CHECKPOINT_FAILED, .step = s->step);
     if (s->final && run->deserted && !failed)
-        return (struct effect){.kind = EFFECT_CUT_REFUSED};
+        return (struct effect){.kind = EFFECT_SNAPSHOT_REFUSED};
     if (s->final)
         return effect_failed(EXIT_CANNOT_OPEN, "the last checkpoint was not written: %s", why);
     s->due = s->step;
@@ -219,18 +221,18 @@ struct effect snapshot_hear_taken(struct snapshot *s, const struct run *run, str
     const struct message_cut_taken *taken = &packet->message.cut_taken;
     if (taken->step != s->step)
         return NO_EFFECT;
-    server->kept.cut |= CUT_ANSWERED;
+    server->kept.snapshot |= SNAPSHOT_ANSWERED;
     if (s->given_up_us != 0 && !must_be_had_by_all(s, run))
         return leave_snapshot(s);
-    if (!s->under_way || (server->kept.cut & CUT_TAKEN) != 0)
+    if (!s->under_way || (server->kept.snapshot & SNAPSHOT_TAKEN) != 0)
         return NO_EFFECT;
     if (!taken->taken)
         return abandon_snapshot(s, run, false,
                                 s->final ? "a server could not take it, and its log says why"
                                          : "training had passed that step");
-    server->kept.cut |= CUT_TAKEN;
+    server->kept.snapshot |= SNAPSHOT_TAKEN;
     reach(s, run);
-    bool opens = is_gated(s, run) && !s->final && all_have(run, CUT_TAKEN);
+    bool opens = is_gated(s, run) && !s->final && all_have(run, SNAPSHOT_TAKEN);
     return (struct effect){.kind = opens ? EFFECT_GATE_OPEN : EFFECT_NONE};
 }
 
@@ -252,7 +254,7 @@ static uint32_t instructions_of(const struct membership *membership)
 struct effect snapshot_collect(struct snapshot *s, const struct run *run)
 {
     const struct membership *all = run->members;
-    if (!s->under_way || s->collected || !all_have(run, CUT_WRITTEN) ||
+    if (!s->under_way || s->collected || !all_have(run, SNAPSHOT_WRITTEN) ||
         (!s->final && !has_reached(s, run)))
         return NO_EFFECT;
     struct frame *parts = frame_create(all->server_count * sizeof(struct checkpoint_part));
@@ -283,7 +285,7 @@ struct effect snapshot_hear_part(struct snapshot *s, const struct run *run,
     reach(s, run);
     struct member *server = &run->members->servers[written->server];
     server->kept.part = written->part;
-    server->kept.cut |= CUT_WRITTEN;
+    server->kept.snapshot |= SNAPSHOT_WRITTEN;
     return snapshot_collect(s, run);
 }
 
@@ -305,7 +307,7 @@ struct effect snapshot_hear_manifest(struct snapshot *s, struct run *run,
         bytes += all->servers[i].kept.part.bytes;
     order_event(run->outbox, EVENT_CHECKPOINT, .step = s->step,
                 .seconds = seconds_since(s->reached_wall_us, run_wall(run)), .bytes = bytes);
-    return (struct effect){.kind = EFFECT_CUT_WHOLE};
+    return (struct effect){.kind = EFFECT_SNAPSHOT_WHOLE};
 }
 
 /* --- time ---------------------------------------------------------------------------------- */
@@ -319,7 +321,7 @@ static struct effect watch_given_up(struct snapshot *s, const struct run *run)
     double seconds = run->options.deadlines.recovery;
     if (membership_awaited(run->members, &role, &index) != NULL)
         s->given_up_us = run->now_us;
-    const struct member *server = find_without(run, CUT_ANSWERED, &index);
+    const struct member *server = find_without(run, SNAPSHOT_ANSWERED, &index);
     if (server != NULL && run_since(run, s->given_up_us) > seconds)
         return effect_failed(
             EXIT_CLUSTER_LOST,
@@ -351,9 +353,10 @@ struct effect snapshot_tick(struct snapshot *s, const struct run *run)
 
 static void check_marks(const struct snapshot *s, const struct run *run)
 {
-    bool any = false, all_written = all_have(run, CUT_WRITTEN);
+    bool any = false, all_written = all_have(run, SNAPSHOT_WRITTEN);
     for (uint32_t i = 0; i < run->members->server_count; i++)
-        any = any || (run->members->servers[i].kept.cut & (CUT_TAKEN | CUT_WRITTEN)) != 0;
+        any = any ||
+              (run->members->servers[i].kept.snapshot & (SNAPSHOT_TAKEN | SNAPSHOT_WRITTEN)) != 0;
     RULE(1, IMPLIES(s->collected, all_written), "no manifest is written before the last part");
     RULE(2, IMPLIES(all_written && (s->final || has_reached(s, run)), s->collected),
          "with the last part, and all scores before it, the manifest is written");
@@ -361,7 +364,7 @@ static void check_marks(const struct snapshot *s, const struct run *run)
     RULE(4,
          s->final || run->work.rules->gate(&run->work) == UINT64_MAX || snapshot_is_taken(run) ||
              is_gated(s, run),
-         "the gate is closed until all have taken the cut");
+         "the gate is closed until all have taken the snapshot");
 }
 
 void snapshot_check(const struct snapshot *s, const struct run *run)
@@ -370,14 +373,15 @@ void snapshot_check(const struct snapshot *s, const struct run *run)
     RULE(6, run->whole == NO_STEP || (run->whole <= s->due && s->due <= run->job->steps),
          "checkpoints are whole or given up in their order");
     RULE(7, IMPLIES(s->under_way, run->state == (s->final ? CLOSING : RUNNING)),
-         "a cut is under way in training, the last one after it");
+         "a snapshot is under way in training, the last one after it");
     RULE(8, s->given_up_us == 0 || (!s->under_way && job_accumulates(run->job) && is_gated(s, run)),
-         "the gate is closed until all servers have had the cut of sums that was given up");
+         "the gate is closed until all servers have had the snapshot of sums that was given up");
     if (!s->under_way)
         return;
-    RULE(9, s->step <= run->job->steps, "no cut is after the last step");
-    RULE(10, s->final || s->due == NO_STEP || s->step > s->due, "cuts go forward");
+    RULE(9, s->step <= run->job->steps, "no snapshot is after the last step");
+    RULE(10, s->final || s->due == NO_STEP || s->step > s->due, "snapshots go forward");
     RULE(11, s->named_us <= s->sent_us, "a snapshot is sent when it is named");
-    RULE(12, s->reached_us == 0 || s->reached_us >= s->named_us, "a cut is named before it comes");
+    RULE(12, s->reached_us == 0 || s->reached_us >= s->named_us,
+         "a snapshot is named before it comes");
     check_marks(s, run);
 }

@@ -1,8 +1,8 @@
 /* snapshot.h - the checkpoint under way: which servers have taken it and which have written
  * their part; and when the next one is due.
  *
- *     none --[snapshot_schedule], [snapshot_by_clock]--> a gate is set, or EFFECT_CUT_DUE
- *       ^                     [snapshot_at_gate]--> EFFECT_CUT_DUE
+ *     none --[snapshot_schedule], [snapshot_by_clock]--> a gate is set, or EFFECT_SNAPSHOT_DUE
+ *       ^                     [snapshot_at_gate]--> EFFECT_SNAPSHOT_DUE
  *       |                                             |
  *       |    .-- named, sent to servers <--[snapshot_begin]
  *       |    |      sync: before that step is reached; async: training stands at the gate
@@ -11,14 +11,14 @@
  *       |    v
  *       |  written by all [snapshot_hear_part]: parts are durable
  *       |    v
- *       |  manifest [snapshot_collect] --[snapshot_hear_manifest]--> EFFECT_CUT_WHOLE
+ *       |  manifest [snapshot_collect] --[snapshot_hear_manifest]--> EFFECT_SNAPSHOT_WHOLE
  *       |                                                              |
- *       '-- EFFECT_CUT_OVER <--[abandon_snapshot]----------------------'
+ *       '-- EFFECT_SNAPSHOT_OVER <--[abandon_snapshot]-----------------'
  *              from each of these states; of the last checkpoint that ends the job
  *
  * The question to a server is repeated [snapshot_tick] until it has answered, and so is its
  * answer. What can be trusted: run.whole is a checkpoint in every state, only what has a manifest
- * is one; marks of servers (enum cut_mark) are those of `step`, while it is under way.
+ * is one; marks of servers (enum snapshot_mark) are those of `step`, while it is under way.
  *
  * For a snapshot chunks apply their pending sums (--accumulate), even if it is given up later.
  * So one that is given up is sent until every server has had it, and no batch is given out

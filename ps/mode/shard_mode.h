@@ -41,7 +41,7 @@ enum push_status {
     PUSH_MISSING, /* It has not come: send it. */
     PUSH_HELD,    /* It is here, and waits for others. */
     PUSH_HAD,     /* It is in the values. */
-    PUSH_STALE,   /* Too late: its step is made. */
+    PUSH_STALE,   /* Its step is made: with it or without it, which nothing remembers. */
 };
 
 /* One update to make now. */

@@ -34,7 +34,8 @@ static void check_loading(const struct router *r)
 static void check_snapshot(const struct router *r)
 {
     const struct router_snapshot *snapshot = &r->snapshot;
-    RULE(IMPLIES(snapshot->named, r->state == ROUTER_SERVING), "only who serves cuts");
+    RULE(IMPLIES(snapshot->named, r->state == ROUTER_SERVING),
+         "a router that takes a snapshot serves");
     RULE(
         IMPLIES(!snapshot->named, snapshot->owners == 0 && !snapshot->said && !snapshot->part_said),
         "no owner answers for a snapshot that is not named");
@@ -42,9 +43,9 @@ static void check_snapshot(const struct router *r)
          "CUT_TAKEN is said when all owners have answered");
     RULE(IMPLIES(snapshot->part_said, snapshot->part.step == snapshot->step &&
                                           snapshot->part.server == r->options.self.index),
-         "the part that was written is of this cut");
+         "the part that was written is of this snapshot");
     RULE(IMPLIES(snapshot->named, snapshot->patience_us > 0),
-         "a cut that fails is not begun anew at once");
+         "a snapshot that fails is not begun anew at once");
 }
 
 void router_check(const struct router *router)

@@ -436,7 +436,7 @@ static void check_role(const struct member *member, bool server)
     RULE(11, IMPLIES(member->lost || member->ready, server && member->present),
          "only a server who came is lost or ready");
     RULE(12, IMPLIES(server && member->ever, member->present), "a server keeps its place");
-    RULE(13, server || member->kept.cut == 0, "workers cut nothing");
+    RULE(13, server || member->kept.snapshot == 0, "workers take no snapshot");
     RULE(14, IMPLIES(member->missed, member->ever && !member->present),
          "who is missed was here and is not");
     RULE(15, IMPLIES(member->dealt.done, member->dealt.first_assignment != 0),

@@ -41,10 +41,10 @@
 /* Why a former member must not come back. */
 enum departure { DEPARTURE_NONE, DEPARTURE_STUCK, DEPARTURE_LEFT };
 
-enum cut_mark {
-    CUT_ANSWERED = 1, /* Taken or not: all its chunks have had the CUT. */
-    CUT_TAKEN = 2,
-    CUT_WRITTEN = 4, /* Its part. */
+enum snapshot_mark {
+    SNAPSHOT_ANSWERED = 1, /* Taken or not: all its chunks have had the CUT. */
+    SNAPSHOT_TAKEN = 2,
+    SNAPSHOT_WRITTEN = 4, /* Its part. */
 };
 
 /* The process that claims a place; 0: none. */
@@ -66,7 +66,7 @@ struct absence {
 
 /* What a server has kept. */
 struct kept {
-    unsigned cut; /* enum cut_mark, bits of what is known of the snapshot under way. */
+    unsigned snapshot; /* enum snapshot_mark, bits of what is known of the snapshot under way. */
     struct checkpoint_part part;
     uint64_t scored; /* See message_ready, of this generation. */
     bool scored_lost;
