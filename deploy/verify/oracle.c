@@ -734,6 +734,7 @@ static void take_exchange(struct oracle *w, struct oracle_server *server, uint32
     expected->chunk = exchange->chunk;
     expected->peer = packet->peer;
     expected->request = packet->message.request;
+    expected->weight = packet->weight;
     expected->want = exchange->want;
     expected->newest = exchange->newest;
     expected->slots = exchange->slots;
@@ -1057,6 +1058,7 @@ void oracle_owner_gave(struct oracle *oracle, uint32_t process, const struct out
     const struct order *order = order_of(&item->packet);
     if (oracle->failed)
         return;
+    oracle->expected.weight -= item->packet.weight;
     if (order != NULL) {
         if (order->kind == ORDER_OWNER_SNAPSHOT)
             check_snapshot(oracle, server, order, item->packet.payload);
@@ -1092,6 +1094,9 @@ void oracle_owner_done(struct oracle *oracle)
         check_snapshot_done(oracle, expected->server, expected->owner);
     if (!expected->exchange || oracle->failed)
         return;
+    if (expected->weight != 0)
+        oracle_fail(oracle, "what a request for chunk %u weighs is not given back once",
+                    expected->chunk);
     const struct oracle_chunk *chunk = &expected->server->chunks[expected->chunk];
     for (uint32_t i = 0;
          oracle->mode_invariants->releases && !oracle->scarce && i < ORACLE_WORKERS_MAX; i++)

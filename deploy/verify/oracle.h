@@ -175,6 +175,7 @@ struct oracle_expected {
     bool exchange, gradient, retry;
     uint32_t chunk;
     uint64_t peer, request;
+    uint64_t weight; /* To be given back. */
     enum verdict verdict;
     uint64_t staleness, want_version;
     bool want, newest, answered, missing;

@@ -100,6 +100,19 @@ enum bug {
     LOST_CLOSE,      /* Backup: an owner never hears of which leaves one step in seven is made. */
     GROUP_LAST_LOST, /* The last gradient of a group counts, and is not in the sum. */
     SCORED_NEWEST,   /* What is given for a score are the newest values. */
+    /* One answer of ten, of those that can be so, is wrong: */
+    RECEIPT_FALSE,      /* A missing gradient is confirmed, or one that is here is not; ... */
+    RECEIPT_LOST,       /* ... no receipt is sent. */
+    DUPLICATE_APPLIED,  /* A duplicate is said to be applied. */
+    STALENESS_SAID,     /* The staleness is one more. */
+    WEIGHT_LOST,        /* What its request weighed is not given back; ... */
+    WEIGHT_TWICE,       /* ... or twice. */
+    CUT_TAKEN_BACK,     /* An owner that has taken its cut says that it has not; ... */
+    CUT_SILENT,         /* ... or nothing. */
+    APPLIED_MISCOUNTED, /* It counts one more applied. */
+    MOVED_ON_FALSE,     /* Values that are there are said to be gone. */
+    MISSING_HAD,        /* A chunk takes a gradient that was lost for one that it has had; ... */
+    HAD_MISSING,        /* ... asks again for one that it has. */
     BUG_COUNT
 };
 
@@ -154,6 +167,18 @@ static const char *const bug_names[BUG_COUNT] = {
     "lost CLOSE",
     "last gradient of a group lost",
     "newest values for a score",
+    "a false receipt",
+    "lost receipt",
+    "duplicate said to be applied",
+    "staleness said one more",
+    "weight not given back",
+    "weight given back twice",
+    "a cut taken back",
+    "a cut not reported",
+    "applied counted one more",
+    "values said to be gone",
+    "missing said to be had",
+    "had said to be missing",
 };
 
 /* What is planted, for the functions below, which nobody can give an argument. */
@@ -553,6 +578,16 @@ static enum release answer_early(const struct shard *shard, const struct read_re
     return RELEASE_NOW;
 }
 
+static enum push_status sent_before_false(const struct shard *shard,
+                                          const struct message_exchange *exchange)
+{
+    enum push_status push = shard_mode_of(&shard->chunk.plan->job)->sent_before(shard, exchange);
+    bool missing = planted == MISSING_HAD && push == PUSH_MISSING;
+    bool had = planted == HAD_MISSING && (push == PUSH_HELD || push == PUSH_HAD);
+    times += missing || had;
+    return missing ? PUSH_HAD : had ? PUSH_MISSING : push;
+}
+
 static struct plan wider_plan(const struct shard *shard)
 {
     struct plan plan = *shard->chunk.plan;
@@ -588,6 +623,9 @@ static void plant_rules(struct owner *owner)
     if (planted == BARRIER_EARLY && own == &shard_sync) {
         table = shard_sync;
         table.answer = answer_early;
+    } else if (planted == MISSING_HAD || planted == HAD_MISSING) {
+        table = *shard_mode_of(&owner->plan->job);
+        table.sent_before = sent_before_false;
     } else if (planted == LIMIT_OFF_BY_ONE && own == &shard_async &&
                owner->plan->job.max_staleness > 0) {
         table = shard_async;
@@ -817,6 +855,64 @@ static void give_another(uint32_t process, struct outgoing *item)
     }
 }
 
+/* One in ten of the owner's answers that a bug is about. */
+static bool is_answer_chosen(bool is_about)
+{
+    bool chosen = is_about && seen++ % 10 == 3;
+    times += chosen;
+    return chosen;
+}
+
+static void say_moved_on(struct outgoing *item)
+{
+    struct message *message = &item->packet.message;
+    const struct message_result result = message->result;
+    message->kind = MESSAGE_MOVED_ON;
+    message->moved_on.chunk = result.chunk;
+    message->moved_on.version = result.version;
+    message->moved_on.scored = false;
+    frame_release(item->packet.payload);
+    item->packet.payload = NULL;
+}
+
+/* False loses it. */
+static bool spoil_answer(struct outgoing *item)
+{
+    struct message *message = &item->packet.message;
+    struct message_result *result = message->kind == MESSAGE_RESULT ? &message->result : NULL;
+    bool receipt = message->kind == MESSAGE_RECEIPT;
+    if (planted == RECEIPT_LOST)
+        return !is_answer_chosen(receipt);
+    if (planted == RECEIPT_FALSE && is_answer_chosen(receipt))
+        message->receipt.missing = !message->receipt.missing;
+    if (planted == DUPLICATE_APPLIED &&
+        is_answer_chosen(result != NULL && result->verdict == VERDICT_DUPLICATE))
+        result->verdict = VERDICT_APPLIED;
+    if (planted == STALENESS_SAID &&
+        is_answer_chosen(result != NULL && result->verdict == VERDICT_APPLIED))
+        result->staleness++;
+    if (planted == MOVED_ON_FALSE &&
+        is_answer_chosen(result != NULL && result->parameters && !result->scored))
+        say_moved_on(item);
+    if ((planted == WEIGHT_LOST || planted == WEIGHT_TWICE) &&
+        is_answer_chosen(item->packet.weight > 0))
+        item->packet.weight *= planted == WEIGHT_LOST ? 0 : 2;
+    return true;
+}
+
+/* What an owner says of its cut; false loses it. */
+static bool spoil_cut(struct outgoing *item)
+{
+    struct order order = *order_of(&item->packet);
+    if ((planted != CUT_TAKEN_BACK && planted != CUT_SILENT && planted != APPLIED_MISCOUNTED) ||
+        !is_answer_chosen(order.owner_snapshot.taken))
+        return true;
+    order.owner_snapshot.taken = planted != CUT_TAKEN_BACK;
+    order.owner_snapshot.verdicts.applied += planted == APPLIED_MISCOUNTED;
+    memcpy(item->packet.inner.bytes, &order, sizeof order);
+    return planted != CUT_SILENT;
+}
+
 static bool tamper(void *context, enum simulated_place place, uint32_t process,
                    struct outgoing *item)
 {
@@ -864,6 +960,10 @@ static bool tamper(void *context, enum simulated_place place, uint32_t process,
         return times++, false;
     else if ((planted == STALE_ANSWER || planted == SCORED_NEWEST) && place == BY_OWNER && result)
         give_another(process, item);
+    else if (place == BY_OWNER && order != NULL && order->kind == ORDER_OWNER_SNAPSHOT)
+        return spoil_cut(item);
+    else if (place == BY_OWNER)
+        return spoil_answer(item);
     return true;
 }
 
