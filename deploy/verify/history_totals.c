@@ -35,9 +35,11 @@ static void print_mode(enum mode mode, const struct history_totals *it)
     const struct oracle_counts *counts = &it->counts;
     printf("%-11s %9" PRIu64 " %6" PRIu64 " %7" PRIu64 " %6" PRIu64 " %9" PRIu64 " %7" PRIu64
            " %7" PRIu64 " %9.2f\n",
-           mode_name(mode), it->histories, it->failed, it->stopped, it->ended, counts->applied,
-           counts->stale, counts->duplicate,
-           counts->applied > 0 ? (double)counts->staleness_sum / (double)counts->applied : 0.0);
+           mode_name(mode), it->histories, it->failed, it->stopped, it->ended,
+           counts->verdicts.applied, counts->verdicts.stale, counts->verdicts.duplicate,
+           counts->verdicts.applied > 0
+               ? (double)counts->staleness_sum / (double)counts->verdicts.applied
+               : 0.0);
 }
 
 static void __attribute__((format(printf, 1, 2))) print_line(const char *format, ...)

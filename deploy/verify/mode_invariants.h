@@ -14,42 +14,25 @@ struct mode_invariants {
     /* The values of a version are those of the serial training (S1). Else the witness applies
      * itself what owners take, and holds every bit of theirs against its own. */
     bool serial;
-    /* Gradients grow stale, and owners count it. */
-    bool stale;
     /* A version is asked for by its number, waited for, and answered in the moment it is there; the
      * version before stays readable (S7, S8). Else whatever there is is given at once. */
     bool releases;
 
-    /* Workers make the updates too: who has a replica of a version is given the sum of its step, who has
-     * none the values and slots of the next. */
-    bool replicates;
-
-    /* A gradient goes into an owner: what has to become of it. */
-    enum verdict (*take)(struct oracle *oracle, struct oracle_server *server, uint32_t chunk,
-                         const struct packet *packet, uint32_t sender);
-    /* A request about one that was sent before: fills witness->expected. */
-    void (*retry)(struct oracle *oracle, const struct oracle_chunk *chunk,
-                  const struct message_exchange *exchange);
-    /* Optional. Its owner is told of which leaves a step is made; and then verdicts of what is taken are
-     * counted, by `take` and this, when an update is made. */
-    void (*closed)(struct oracle *oracle, struct oracle_server *server, uint32_t chunk,
-                   uint64_t step, const struct leaf_set *set);
-    bool judges_late;
-    /* Optional. A chunk has got a version more than it had. */
-    void (*advanced)(struct oracle *oracle, struct oracle_server *server, uint32_t chunk);
+    /* What has to become of a gradient that comes now; VERDICT_NONE: only its owner knows. */
+    enum verdict (*judge)(const struct oracle *oracle, const struct oracle_chunk *chunk,
+                          const struct message_exchange *exchange);
+    /* It goes into its owner, with witness->expected.verdict. NULL: the versions that chunks have are taken
+     * from their owners. */
+    void (*take)(struct oracle *oracle, struct oracle_server *server, const struct packet *packet,
+                 uint32_t sender);
     /* Optional. An array of a chunk is on its way to a checkpoint. */
     void (*snapshot)(struct oracle *oracle, const struct oracle_server *server, uint32_t chunk,
                      const struct packet *packet);
-    /* Optional. A trainer is given this step or batch to compute. */
-    void (*given)(struct oracle *oracle, struct oracle_worker *worker, uint64_t step);
     /* Optional. A session sends a gradient made from `base_version`. */
     void (*sent)(struct oracle *oracle, const struct oracle_worker *worker,
                  const struct message *message);
     /* Optional. What server 0 puts out. */
     void (*said)(struct oracle *oracle, uint32_t server_0, const struct outgoing *item);
-    /* Optional. The job has ended at `step`. */
-    void (*finish)(struct oracle *oracle, const struct oracle_chunk *chunk, uint32_t index,
-                   uint64_t step);
 };
 
 const struct mode_invariants *mode_invariants_of(const struct job *job);
@@ -58,10 +41,6 @@ const struct mode_invariants *mode_invariants_of(const struct job *job);
     extern const struct mode_invariants mode_invariants_##invariants;
 #include "common/job/mode_rows.inc"
 #undef MODE
-
-/* Chunks of one generation are at most one version apart: for `advanced`. */
-void mode_invariants_keep_abreast(struct oracle *oracle, struct oracle_server *server,
-                                  uint32_t chunk);
 
 /* Where steps are made of sets of leaves (mode_invariants_backup.c). */
 enum status oracle_sets_init(struct oracle *oracle);
@@ -76,10 +55,6 @@ enum status oracle_sets_begin(struct oracle *oracle, uint64_t step,
  * made one, if there is something. */
 void oracle_advance(struct oracle *oracle, struct oracle_server *server, uint32_t chunk);
 void oracle_close_group(struct oracle *oracle, struct oracle_server *server, uint32_t chunk);
-
-/* What an owner says of staleness at its cut, NULL for nothing (mode_invariants_async.c). */
-void oracle_check_staleness(struct oracle *oracle, const struct oracle_server *server,
-                            uint32_t owner, const struct frame *said);
 
 /* The updates that made this state are those of the serial model. */
 void oracle_check_updates(struct oracle *oracle, const struct model_state *state);

@@ -1,13 +1,11 @@
 /* mode_invariants_async.c - every (chunk, batch) counts once, applied to the values as they are then; a
- * worker sees its own gradients; batches are given in order, from the cut on that the generation begins
- * from, and each to a worker once. So it is in ssp, whose bound is held against the record (record_check.h). */
+ * worker sees its own gradients. So it is in ssp, whose bound is held against the record (record_check.h). */
 
 #include "deploy/verify/mode_invariants.h"
 
 #include <inttypes.h>
 #include <string.h>
 
-#include "ps/extension/staleness_counters.h"
 #include "ps/mode/shard_mode.h"
 
 /* What the sender computes from. */
@@ -53,26 +51,48 @@ static void count_batch(struct oracle *w, struct oracle_server *server, uint32_t
         oracle_close_group(w, server, index);
 }
 
-static enum verdict async_takes(struct oracle *w, struct oracle_server *server, uint32_t index,
-                                const struct packet *packet, uint32_t sender)
+static uint64_t staleness_of(const struct oracle_chunk *chunk,
+                             const struct message_exchange *exchange)
 {
-    struct oracle_chunk *chunk = &server->chunks[index];
-    const struct message_exchange *exchange = &packet->message.exchange;
-    const struct chunk_range *range = &w->partition->chunks[index];
+    return exchange->base_version < chunk->version ? chunk->version - exchange->base_version : 0;
+}
+
+static bool is_too_stale(const struct oracle *w, const struct oracle_chunk *chunk,
+                         const struct message_exchange *exchange)
+{
+    uint64_t staleness = staleness_of(chunk, exchange);
+    return !exchange->skip && staleness > 0 && shard_mode_of(w->job)->too_stale(w->job, staleness);
+}
+
+static enum verdict async_judge(const struct oracle *w, const struct oracle_chunk *chunk,
+                                const struct message_exchange *exchange)
+{
     if (chunk->batches[exchange->step])
         return VERDICT_DUPLICATE;
-    bool stale = !exchange->skip && exchange->base_version < chunk->version &&
-                 shard_mode_of(w->job)->too_stale(w->job, chunk->version - exchange->base_version);
-    if (stale && !w->job->staleness_loses)
-        return VERDICT_STALE;
+    if (exchange->skip)
+        return VERDICT_REJECTED;
+    return is_too_stale(w, chunk, exchange) ? VERDICT_STALE : VERDICT_APPLIED;
+}
+
+static void async_take(struct oracle *w, struct oracle_server *server, const struct packet *packet,
+                       uint32_t sender)
+{
+    const struct message_exchange *exchange = &packet->message.exchange;
+    uint32_t index = exchange->chunk;
+    struct oracle_chunk *chunk = &server->chunks[index];
+    const struct chunk_range *range = &w->partition->chunks[index];
+    bool applied = w->expected.verdict == VERDICT_APPLIED;
+    if (chunk->batches[exchange->step] ||
+        (w->expected.verdict == VERDICT_STALE && !w->job->staleness_loses))
+        return;
+    if (applied && exchange->base_version > chunk->version)
+        oracle_fail(w,
+                    "a gradient of worker/%u was made from version %" PRIu64
+                    " of chunk %u, which has %" PRIu64,
+                    packet->message.index, exchange->base_version, index, chunk->version);
     chunk->batches[exchange->step] = 1;
-    if (!exchange->skip && !stale) {
-        if (exchange->base_version > chunk->version)
-            oracle_fail(w,
-                        "a gradient of worker/%u was made from version %" PRIu64
-                        " of chunk %u, which has %" PRIu64,
-                        packet->message.index, exchange->base_version, index, chunk->version);
-        w->expected.staleness = chunk->version - exchange->base_version;
+    histogram_add(&server->owners[w->expected.owner].staleness, staleness_of(chunk, exchange));
+    if (applied)
         add_gradient(server, chunk, w,
                      &(struct model_update){.version = chunk->version,
                                             .batches = chunk->had,
@@ -83,9 +103,6 @@ static enum verdict async_takes(struct oracle *w, struct oracle_server *server, 
                                             .count = range->count,
                                             .gradient = packet->payload->data,
                                             .base = base_of(w, server, sender, range)});
-    }
-    bool fresh = exchange->base_version >= chunk->version;
-    chunk->staleness[chunk->had] = fresh ? 0 : chunk->version - exchange->base_version;
     count_batch(w, server, index);
     chunk->check = oracle_check_space(w, index, server->state.arrays[0]);
     oracle_learn(w, packet->message.generation, index, chunk->version, chunk->check);
@@ -95,53 +112,6 @@ static enum verdict async_takes(struct oracle *w, struct oracle_server *server, 
         held->own_batch = exchange->step;
         held->own_generation = packet->message.generation;
     }
-    return exchange->skip ? VERDICT_REJECTED : stale ? VERDICT_STALE : VERDICT_APPLIED;
-}
-
-/* Of all batches since the chunks were loaded; the sum is what it has to be by common/job/staleness.h: more,
- * where messages overtake each other, by what workers held and were given older values behind. */
-static bool is_counted(const struct oracle *w, const struct histogram *seen,
-                       const struct staleness *said)
-{
-    uint64_t sum = said->shape.sum + said->renewed;
-    return seen->count == said->shape.count && seen->sum == said->shape.sum &&
-           seen->max == said->shape.max && seen->squares == said->shape.squares &&
-           memcmp(seen->buckets, said->shape.buckets, sizeof seen->buckets) == 0 &&
-           (sum == said->expected || (sum > said->expected && !w->in_order));
-}
-
-void oracle_check_staleness(struct oracle *w, const struct oracle_server *server, uint32_t owner,
-                            const struct frame *said)
-{
-    struct staleness_tally tally = {0};
-    struct histogram seen = {0};
-    for (uint32_t i = 0; i < w->partition->chunk_count; i++) {
-        const struct oracle_chunk *chunk = &server->chunks[i];
-        bool its =
-            w->partition->chunks[i].server == server->index && oracle_owner_of(w, i) == owner;
-        for (uint64_t batch = chunk->first; its && batch < chunk->had; batch++)
-            histogram_add(&seen, chunk->staleness[batch]);
-    }
-    if (said == NULL || staleness_tally_read(&tally, said) != STATUS_OK)
-        oracle_fail(w, "owner %u of ps/%u says nothing of staleness at its cut", owner,
-                    server->index);
-    else if (!is_counted(w, &seen, &tally.all))
-        oracle_fail(w,
-                    "owner %u of ps/%u counts %" PRIu64 " gradients, staleness %" PRIu64
-                    " and %" PRIu64 " renewed of %" PRIu64 ", where %" PRIu64 ", %" PRIu64
-                    " are right",
-                    owner, server->index, tally.all.shape.count, tally.all.shape.sum,
-                    tally.all.renewed, tally.all.expected, seen.count, seen.sum);
-    w->counts.identities++;
-    staleness_tally_free(&tally);
-}
-
-static void async_retry(struct oracle *w, const struct oracle_chunk *chunk,
-                        const struct message_exchange *exchange)
-{
-    struct oracle_expected *expected = &w->expected;
-    expected->missing = expected->receipt = !chunk->batches[exchange->step];
-    expected->verdict = VERDICT_DUPLICATE;
 }
 
 /* The batches of a cut have made as many versions of every chunk, or it is no checkpoint. */
@@ -163,34 +133,19 @@ static void async_snapshot(struct oracle *w, const struct oracle_server *server,
                            const struct packet *packet)
 {
     const struct message_chunk_state *state = &packet->message.chunk_state;
-    const struct oracle_chunk *chunk = &server->chunks[index];
     oracle_check_updates(w, &server->state);
     if (memcmp(packet->payload->data, server->state.arrays[state->array] + state->first,
                packet->payload->bytes) != 0)
         oracle_fail(w, "array %u of chunk %u is cut with other bits than it has", state->array,
                     index);
-    for (uint64_t batch = 0; batch < state->step; batch++)
-        if (!chunk->batches[batch])
-            oracle_fail(w, "chunk %u is cut at %" PRIu64 " without batch %" PRIu64, index,
-                        state->step, batch);
+    if (memchr(server->chunks[index].batches, 0, state->step) != NULL)
+        oracle_fail(w, "chunk %u is cut at %" PRIu64 " without one of its batches", index,
+                    state->step);
     if (state->array != 0)
         return;
-    uint64_t version = job_version(w->job, state->step, state->version);
-    check_even(w, packet->message.generation, index, state->step, version);
+    check_even(w, packet->message.generation, index, state->step,
+               job_version(w->job, state->step, state->version));
     oracle_note_snapshot(w, index, state->step, &server->state);
-}
-
-/* A worker may be refused by a chunk, and then computes the batch once more. */
-static bool computes_again(const struct oracle *w)
-{
-    return shard_mode_of(w->job)->too_stale(w->job, UINT64_MAX) && !w->job->staleness_loses;
-}
-
-static void async_given(struct oracle *w, struct oracle_worker *worker, uint64_t step)
-{
-    if (worker->given[step] == worker->leases && worker->leases > 0 && !computes_again(w))
-        oracle_fail(w, "worker/%u is given batch %" PRIu64 " again", worker->index, step);
-    worker->given[step] = worker->leases;
 }
 
 /* Where wires keep messages in order. */
@@ -204,62 +159,9 @@ static void async_sent(struct oracle *w, const struct oracle_worker *worker,
         oracle_fail(w, "worker/%u does not see its own gradient in chunk %u", worker->index, chunk);
 }
 
-static void async_finish(struct oracle *w, const struct oracle_chunk *chunk, uint32_t index,
-                         uint64_t step)
-{
-    for (uint64_t batch = 0; batch < step; batch++)
-        if (!chunk->batches[batch])
-            oracle_fail(w, "batch %" PRIu64 " is not in chunk %u", batch, index);
-}
-
-/* --- server 0 says ------------------------------------------------------------------------- */
-
-/* Another generation, or another server 0: it gives batches from where all chunks stand. */
-static void begin(struct oracle *w, uint32_t server_0, const struct message *start)
-{
-    struct oracle_giving *giving = &w->giving;
-    if (giving->begun &&
-        (start->generation < giving->generation ||
-         (start->generation == giving->generation && giving->server_0 == server_0)))
-        return;
-    *giving = (struct oracle_giving){
-        .begun = true,
-        .server_0 = server_0,
-        .generation = start->generation,
-        .next = start->start.step,
-    };
-    if (w->begun && start->generation == w->begun_generation && start->start.step != w->begun_step)
-        oracle_fail(w,
-                    "generation %" PRIu64 " begins at batch %" PRIu64
-                    ", and servers have gone back to %" PRIu64,
-                    start->generation, start->start.step, w->begun_step);
-}
-
-static void async_said(struct oracle *w, uint32_t server_0, const struct outgoing *item)
-{
-    const struct message *message = &item->packet.message;
-    struct oracle_giving *giving = &w->giving;
-    if (order_of(&item->packet) != NULL)
-        return;
-    if (message->kind == MESSAGE_START)
-        begin(w, server_0, message);
-    if (message->kind != MESSAGE_WORK || message->work.enough || message->work.none ||
-        !giving->begun || giving->server_0 != server_0 || giving->generation != message->generation)
-        return;
-    if (message->work.batch > giving->next)
-        oracle_fail(w, "batch %" PRIu64 " is given where %" PRIu64 " is the next",
-                    message->work.batch, giving->next);
-    if (message->work.batch == giving->next)
-        giving->next++;
-}
-
 const struct mode_invariants mode_invariants_async = {
-    .stale = true,
-    .take = async_takes,
-    .retry = async_retry,
+    .judge = async_judge,
+    .take = async_take,
     .snapshot = async_snapshot,
-    .given = async_given,
     .sent = async_sent,
-    .said = async_said,
-    .finish = async_finish,
 };

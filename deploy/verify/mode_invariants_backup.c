@@ -156,8 +156,6 @@ static void hear_close(struct oracle *w, const struct packet *packet)
     }
     const struct oracle_closed *before =
         sets->steps[step].there ? &sets->steps[step] : &sets->earlier[step];
-    w->counts.closes++;
-    w->counts.resent += before->there;
     if (sets->steps[step].there && leaf_set_equal(&before->set, &set))
         return;
     if (before->there && sets_last(w) && !leaf_set_equal(&before->set, &set)) {
@@ -168,8 +166,6 @@ static void hear_close(struct oracle *w, const struct packet *packet)
         check_runs(w, step, &set);
     make_step(w, step, &set);
     check_epoch(w, step);
-    w->counts.left_out +=
-        job_batch(w->job, step).leaves - leaf_set_count(&set, (struct node){0, TREE_LEAVES_MAX});
 }
 
 static void hear_epoch(struct oracle *w, const struct order_event *event)
@@ -208,138 +204,19 @@ static void backup_said(struct oracle *w, uint32_t server_0, const struct outgoi
     }
 }
 
-/* --- a chunk ------------------------------------------------------------------------------- */
-
-static const struct leaf_set *set_of(const struct oracle_chunk *chunk, uint64_t step)
+/* What is of use may not be known yet: owners say what has come of the others. */
+static enum verdict backup_judge(const struct oracle *w, const struct oracle_chunk *chunk,
+                                 const struct message_exchange *exchange)
 {
-    const struct oracle_closed *closed = &chunk->closed[step % 2];
-    return closed->there && closed->step == step ? &closed->set : NULL;
-}
-
-static uint32_t examples_of(const struct oracle *w, const struct oracle_chunk *chunk,
-                            struct node node, const struct leaf_set *set)
-{
-    struct batch_range batch = job_batch(w->job, chunk->version);
-    return tree_has(batch.leaves, node) ? leaf_set_examples(set, w->job, batch, node) : 0;
-}
-
-static bool is_of_use(const struct oracle *w, const struct oracle_chunk *chunk,
-                      const struct oracle_part *part)
-{
-    const struct leaf_set *set = set_of(chunk, chunk->version);
-    return set == NULL || part->examples == examples_of(w, chunk, part->node, set);
-}
-
-static const struct oracle_part *find(const struct oracle_chunk *chunk, struct node node,
-                                      uint32_t examples)
-{
-    for (uint32_t i = 0; i < chunk->part_count; i++)
-        if (node_equal(chunk->parts[i].node, node) && chunk->parts[i].examples == examples)
-            return &chunk->parts[i];
-    return NULL;
-}
-
-static bool has_both(const struct oracle_chunk *chunk, struct node node)
-{
-    uint32_t count = 0;
-    for (uint32_t i = 0; i < chunk->part_count; i++)
-        count += node_equal(chunk->parts[i].node, node);
-    return count == 2;
-}
-
-/* Leaf by leaf: what is of use has only leaves that count. */
-static bool is_whole(const struct oracle *w, const struct oracle_chunk *chunk)
-{
-    const struct leaf_set *set = set_of(chunk, chunk->version);
-    uint32_t leaves = job_batch(w->job, chunk->version).leaves;
-    if (set == NULL)
-        return false;
-    for (uint32_t leaf = 0; leaf < leaves; leaf++) {
-        bool in = !leaf_set_has(set, leaf);
-        for (uint32_t i = 0; i < chunk->part_count && !in; i++)
-            in = node_within((struct node){leaf, 1}, chunk->parts[i].node) &&
-                 is_of_use(w, chunk, &chunk->parts[i]);
-        if (!in)
-            return false;
-    }
-    return true;
-}
-
-static void advance_when_whole(struct oracle *w, struct oracle_server *server, uint32_t index)
-{
-    struct oracle_chunk *chunk = &server->chunks[index];
-    struct verdict_counts *verdicts = &server->owners[oracle_owner_of(w, index)].verdicts;
-    if (chunk->version >= w->job->steps || !is_whole(w, chunk))
-        return;
-    for (uint32_t i = 0; i < chunk->part_count; i++) {
-        bool used = is_of_use(w, chunk, &chunk->parts[i]);
-        verdicts->applied += used;
-        verdicts->stale += !used;
-        w->counts.applied += used;
-        w->counts.stale += !used;
-    }
-    chunk->part_count = chunk->leaves_in = 0;
-    oracle_advance(w, server, index);
-}
-
-static enum verdict backup_take(struct oracle *w, struct oracle_server *server, uint32_t index,
-                                const struct packet *packet, uint32_t sender)
-{
-    struct oracle_chunk *chunk = &server->chunks[index];
-    const struct message_exchange *exchange = &packet->message.exchange;
-    const struct oracle_part part = {exchange->node, exchange->examples};
-    (void)sender;
-    if (exchange->step != chunk->version)
-        return exchange->step < chunk->version ? VERDICT_STALE : VERDICT_REJECTED;
-    if (!is_of_use(w, chunk, &part))
-        return VERDICT_STALE;
-    chunk->leaves_in = 1; /* Whoever computed from this version has seen all chunks reach it. */
-    if (find(chunk, part.node, part.examples) != NULL || has_both(chunk, part.node))
-        return VERDICT_DUPLICATE;
-    if (chunk->part_count == ORACLE_PARTS_MAX) {
-        oracle_fail(w, "more gradients than a witness remembers");
-        return VERDICT_APPLIED;
-    }
-    chunk->parts[chunk->part_count++] = part;
-    advance_when_whole(w, server, index);
-    return VERDICT_APPLIED;
-}
-
-static void backup_retry(struct oracle *w, const struct oracle_chunk *chunk,
-                         const struct message_exchange *exchange)
-{
-    struct oracle_expected *expected = &w->expected;
-    const struct oracle_part part = {exchange->node, exchange->examples};
-    bool held = exchange->step == chunk->version && find(chunk, part.node, part.examples) != NULL;
-    if (exchange->step == chunk->version && is_of_use(w, chunk, &part)) {
-        expected->missing = !held;
-        expected->receipt = !held || !exchange->want || exchange->want_version > chunk->version;
-        expected->verdict = VERDICT_DUPLICATE;
-    } else if (exchange->step > chunk->version) {
-        expected->may_be_silent = true;
-    } else {
-        expected->receipt = exchange->want && exchange->want_version > chunk->version;
-        expected->verdict = VERDICT_STALE;
-    }
-}
-
-static void backup_closed(struct oracle *w, struct oracle_server *server, uint32_t index,
-                          uint64_t step, const struct leaf_set *set)
-{
-    struct oracle_chunk *chunk = &server->chunks[index];
-    if (step < chunk->version || step >= chunk->version + 2)
-        return;
-    chunk->closed[step % 2] = (struct oracle_closed){true, step, *set};
-    advance_when_whole(w, server, index);
+    (void)w;
+    return exchange->step < chunk->version   ? VERDICT_STALE
+           : exchange->step > chunk->version ? VERDICT_REJECTED
+                                             : VERDICT_NONE;
 }
 
 const struct mode_invariants mode_invariants_backup = {
     .serial = true,
     .releases = true,
-    .judges_late = true,
-    .take = backup_take,
-    .retry = backup_retry,
-    .closed = backup_closed,
-    .advanced = mode_invariants_keep_abreast,
+    .judge = backup_judge,
     .said = backup_said,
 };

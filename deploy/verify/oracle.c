@@ -9,10 +9,17 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "common/base/array.h"
 #include "deploy/engine/simulated_network.h"
+#include "deploy/verify/check_run.h"
 #include "deploy/verify/mode_invariants.h"
 #include "deploy/verify/serial_model.h"
+#include "ps/extension/staleness_counters.h"
+#include "ps/owner/owner_state.h"
+
+static struct oracle *oracle_of(void *check_run)
+{
+    return &((struct check_run *)check_run)->oracle;
+}
 
 void oracle_fail(struct oracle *oracle, const char *format, ...)
 {
@@ -28,26 +35,14 @@ void oracle_fail(struct oracle *oracle, const char *format, ...)
 void oracle_counts_add(struct oracle_counts *to, const struct oracle_counts *from)
 {
     to->gradients += from->gradients;
-    to->applied += from->applied;
-    to->stale += from->stale;
-    to->duplicate += from->duplicate;
-    to->rejected += from->rejected;
-    to->updates += from->updates;
+    verdict_counts_add(&to->verdicts, &from->verdicts);
     to->staleness_sum += from->staleness_sum;
     if (from->staleness_max > to->staleness_max)
         to->staleness_max = from->staleness_max;
-    to->pulls += from->pulls;
     to->skewed_pulls += from->skewed_pulls;
-    to->refused += from->refused;
     to->moved_on += from->moved_on;
-    to->cuts += from->cuts;
     to->loads += from->loads;
     to->retries += from->retries;
-    to->receipts += from->receipts;
-    to->newest += from->newest;
-    to->closes += from->closes;
-    to->resent += from->resent;
-    to->left_out += from->left_out;
     to->identities += from->identities;
     to->sums += from->sums;
     to->slots += from->slots;
@@ -224,8 +219,6 @@ static void free_server(struct oracle *w, struct oracle_server *server)
     for (uint32_t i = 0; server->chunks != NULL && i < w->partition->chunk_count; i++) {
         free(server->chunks[i].leaves);
         free(server->chunks[i].batches);
-        free(server->chunks[i].waiting_read);
-        free(server->chunks[i].staleness);
         free(server->chunks[i].group.sum);
         free(server->chunks[i].group.moved);
     }
@@ -238,7 +231,6 @@ static void free_server(struct oracle *w, struct oracle_server *server)
 static void free_worker(struct oracle_worker *worker)
 {
     free(worker->held);
-    free(worker->given);
     free(worker->base);
     free(worker);
 }
@@ -275,12 +267,10 @@ static enum status init_chunk(struct oracle *w, struct oracle_chunk *chunk, uint
 {
     chunk->leaves = calloc(job_leaves_max(w->job), 1);
     chunk->batches = calloc(w->job->steps, 1);
-    chunk->waiting_read = calloc(ORACLE_WORKERS_MAX, sizeof *chunk->waiting_read);
-    chunk->staleness = calloc(w->job->steps, sizeof *chunk->staleness);
     chunk->group.sum = calloc(count, sizeof(float));
     chunk->group.moved = calloc(count, sizeof(float));
     bool made = chunk->group.sum != NULL && chunk->group.moved != NULL && chunk->leaves != NULL &&
-                chunk->batches != NULL && chunk->waiting_read != NULL && chunk->staleness != NULL;
+                chunk->batches != NULL;
     return made ? STATUS_OK : STATUS_MEMORY;
 }
 
@@ -315,10 +305,8 @@ enum status oracle_add_worker(struct oracle *oracle, uint32_t index)
     process->worker = worker;
     worker->index = index;
     worker->held = calloc(w->partition->chunk_count, sizeof *worker->held);
-    worker->given = calloc(w->job->steps, sizeof *worker->given);
     worker->base = calloc(w->work->elements, sizeof *worker->base);
-    return worker->held == NULL || worker->given == NULL || worker->base == NULL ? STATUS_MEMORY
-                                                                                 : STATUS_OK;
+    return worker->held == NULL || worker->base == NULL ? STATUS_MEMORY : STATUS_OK;
 }
 
 void oracle_ends(struct oracle *oracle, uint32_t process)
@@ -372,14 +360,10 @@ static bool is_of(const struct oracle *w, uint32_t chunk, const struct oracle_se
 /* The chunk has come to its count of batches: that may be one that is scored. */
 static void note_scored(struct oracle *w, const struct oracle_server *server, uint32_t index)
 {
-    struct oracle_chunk *chunk = &server->chunks[index];
-    if (!job_scores_at(w->job, chunk->had) || chunk->scored == chunk->had)
-        return;
-    chunk->scored = chunk->had;
-    chunk->scored_check = chunk->check;
-    if (!w->mode_invariants->serial) /* By its count of batches, which need not be its version. */
+    const struct oracle_chunk *chunk = &server->chunks[index];
+    if (!w->mode_invariants->serial && job_scores_at(w->job, chunk->had))
         oracle_learn(w, server->owners[oracle_owner_of(w, index)].generation, SCORED | index,
-                     chunk->had, chunk->check);
+                     chunk->had, chunk->check); /* Its count need not be its version. */
 }
 
 /* Whether that is what the chunk had after so many batches, of a generation. */
@@ -416,16 +400,16 @@ static void open_chunk(struct oracle *w, struct oracle_server *server, uint32_t 
 {
     struct oracle_chunk *chunk = &server->chunks[index];
     chunk->loaded = true;
-    chunk->had = chunk->first = batches;
+    chunk->had = batches;
     chunk->version = version;
     chunk->group.members = chunk->group.gradients = chunk->group.examples = 0;
     chunk->group.staleness = 0;
-    chunk->leaves_in = chunk->part_count = 0;
-    memset(chunk->closed, 0, sizeof chunk->closed);
+    chunk->leaves_in = 0;
+    chunk->is_used = chunk->has_advanced = chunk->to_snapshot = false;
     memset(chunk->leaves, 0, job_leaves_max(w->job));
     memset(chunk->batches, 0, w->job->steps);
     memset(chunk->batches, 1, batches);
-    memset(chunk->waiting_read, 0, ORACLE_WORKERS_MAX * sizeof *chunk->waiting_read);
+    memset(chunk->waiting, 0, sizeof chunk->waiting);
     if (!w->mode_invariants->serial) {
         chunk->check = oracle_check_space(w, index, server->state.arrays[0]);
         oracle_learn(w, server->owners[oracle_owner_of(w, index)].generation, index, version,
@@ -439,9 +423,8 @@ static void forget_chunk(struct oracle *w, struct oracle_server *server, uint32_
 {
     struct oracle_chunk *chunk = &server->chunks[index];
     const struct chunk_range *range = &w->partition->chunks[index];
-    chunk->loaded = false;
+    chunk->loaded = chunk->to_snapshot = false;
     chunk->arrays = 0;
-    chunk->scored = chunk->settled = 0;
     if (restore)
         return;
     for (uint32_t i = 0; !w->mode_invariants->serial && i < w->initial.array_count; i++)
@@ -451,51 +434,22 @@ static void forget_chunk(struct oracle *w, struct oracle_server *server, uint32_
 }
 
 /* F4: all owners of all servers begin a generation from one cut. */
-static void check_load(struct oracle *w, const struct oracle_server *server,
-                       const struct order *order)
-{
-    if (order->generation == w->begun_generation && order->load.step != w->begun_step)
-        oracle_fail(
-            w, "ps/%u begins generation %" PRIu64 " from step %" PRIu64 " and others from %" PRIu64,
-            server->index, order->generation, order->load.step, w->begun_step);
-    if (order->generation <= w->begun_generation && w->begun)
-        return;
-    w->begun = true;
-    w->begun_generation = order->generation;
-    w->begun_step = order->load.step;
-}
-
 static void take_load(struct oracle *w, struct oracle_server *server, uint32_t owner,
                       const struct order *order)
 {
     struct oracle_owner *it = &server->owners[owner];
-    if (order->generation < it->generation)
-        oracle_fail(w, "an owner of ps/%u goes back to generation %" PRIu64, server->index,
-                    order->generation);
-    it->generation = order->generation;
-    memset(it->known, 0, sizeof it->known); /* Server 0 may count tickets anew. */
-    it->cut_taken = 0;
-    it->snapshot_owed = false;
-    for (uint32_t i = 0; i < w->partition->chunk_count; i++)
-        if (is_of(w, i, server, owner)) {
-            server->chunks[i].to_snapshot = false;
-            memset(server->chunks[i].answered, 0, sizeof server->chunks[i].answered);
-        }
-    it->verdicts = (struct verdict_counts){0};
-    check_load(w, server, order);
-    it->load_step = order->load.step;
+    if (order->generation < it->generation ||
+        (order->generation == w->begun_generation && order->load.step != w->begun_step))
+        oracle_fail(w, "ps/%u begins generation %" PRIu64 " from step %" PRIu64, server->index,
+                    order->generation, order->load.step);
+    *it = (struct oracle_owner){.generation = order->generation, .load_step = order->load.step};
+    if (order->generation > w->begun_generation) {
+        w->begun_generation = order->generation;
+        w->begun_step = order->load.step;
+    }
     for (uint32_t i = 0; i < w->partition->chunk_count; i++)
         if (is_of(w, i, server, owner))
             forget_chunk(w, server, i, order->load.restore);
-}
-
-static void take_let_go(struct oracle *w, struct oracle_server *server, uint32_t owner,
-                        const struct order *order)
-{
-    for (uint32_t i = 0; i < w->partition->chunk_count; i++)
-        if (is_of(w, i, server, owner) && order->generation == server->owners[owner].generation &&
-            order->let_go.batches > server->chunks[i].settled)
-            server->chunks[i].settled = order->let_go.batches;
 }
 
 static uint32_t chunk_at(const struct oracle *w, uint64_t first)
@@ -537,13 +491,14 @@ static void take_state(struct oracle *w, struct oracle_server *server, uint32_t 
 
 /* --- cuts of an owner -------------------------------------------------------------------------- */
 
-/* Some of its chunks are still on their way to the step. */
-static bool is_cutting(const struct oracle *w, const struct oracle_server *server, uint32_t owner)
+/* F3: chunks that are on their way to the step. */
+static uint32_t count_cutting(const struct oracle *w, const struct oracle_server *server,
+                              uint32_t owner)
 {
+    uint32_t count = 0;
     for (uint32_t i = 0; i < w->partition->chunk_count; i++)
-        if (is_of(w, i, server, owner) && server->chunks[i].to_snapshot)
-            return true;
-    return false;
+        count += is_of(w, i, server, owner) && server->chunks[i].to_snapshot;
+    return count;
 }
 
 static void take_snapshot(struct oracle *w, struct oracle_server *server, uint32_t owner,
@@ -566,48 +521,51 @@ static void take_snapshot(struct oracle *w, struct oracle_server *server, uint32
         }
 }
 
-/* What has come of a cut. */
-static void check_snapshot_said(struct oracle *w, const struct oracle_server *server,
-                                uint32_t owner, uint64_t step, bool taken)
+/* After each item: it is cut in the moment it can be, and that is said. */
+static void check_snapshot_due(struct oracle *w, const struct oracle_server *server, uint32_t owner)
 {
-    struct oracle_owner *it = &server->owners[owner];
-    for (uint32_t i = 0; i < w->partition->chunk_count && w->scarce && !taken; i++)
-        if (is_of(w, i, server, owner)) {
-            server->chunks[i].to_snapshot = false;
-            it->snapshot_possible = false;
-        }
-    if (!it->snapshot_owed || step != it->snapshot_step || taken != it->snapshot_possible ||
-        (taken && is_cutting(w, server, owner)))
-        oracle_fail(w, "owner %u of ps/%u says that it has %s at step %" PRIu64 ", and has not",
-                    owner, server->index, taken ? "been cut" : "come too far to be cut", step);
-    it->snapshot_owed = false;
-}
-
-static void check_snapshot_done(struct oracle *w, const struct oracle_server *server,
-                                uint32_t owner)
-{
-    for (uint32_t i = 0; i < w->partition->chunk_count; i++) {
-        const struct oracle_chunk *chunk = &server->chunks[i];
-        if (is_of(w, i, server, owner) && chunk->to_snapshot && chunk->snapshot_step <= chunk->had)
-            oracle_fail(w,
-                        "chunk %u has had %" PRIu64 " batches, where it was to be cut, and is not",
-                        i, chunk->had);
-    }
     const struct oracle_owner *it = &server->owners[owner];
-    if (it->snapshot_owed && (!it->snapshot_possible || !is_cutting(w, server, owner)))
-        oracle_fail(w, "owner %u of ps/%u does not say what has come of its cut at step %" PRIu64,
+    bool due =
+        it->snapshot_owed && (!it->snapshot_possible || count_cutting(w, server, owner) == 0);
+    for (uint32_t i = 0; i < w->partition->chunk_count; i++)
+        due = due || (is_of(w, i, server, owner) && server->chunks[i].to_snapshot &&
+                      server->chunks[i].snapshot_step <= server->chunks[i].had);
+    if (due)
+        oracle_fail(w,
+                    "owner %u of ps/%u was to be cut at step %" PRIu64 ", which is there, "
+                    "and does not say what has come of it",
                     owner, server->index, it->snapshot_step);
 }
 
 /* --- exchanges into an owner ----------------------------------------------------------------- */
 
-void oracle_advance(struct oracle *w, struct oracle_server *server, uint32_t chunk)
+/* Chunks of one generation are at most one version apart where versions are waited for. */
+static void check_abreast(struct oracle *w, const struct oracle_server *server, uint32_t index)
 {
-    server->chunks[chunk].version++;
-    server->chunks[chunk].had++;
-    w->counts.updates++;
-    if (w->mode_invariants->advanced != NULL)
-        w->mode_invariants->advanced(w, server, chunk);
+    uint64_t generation = server->owners[oracle_owner_of(w, index)].generation;
+    uint64_t version = server->chunks[index].version;
+    for (uint32_t i = 0; i < w->process_count; i++) {
+        const struct oracle_server *other = w->processes[i].server;
+        for (uint32_t j = 0; other != NULL && j < w->partition->chunk_count; j++)
+            if (other->alive && other->current && w->partition->chunks[j].server == other->index &&
+                other->chunks[j].loaded && other->chunks[j].version + 1 < version &&
+                other->owners[oracle_owner_of(w, j)].generation == generation)
+                oracle_fail(w,
+                            "chunk %u is at version %" PRIu64 " and chunk %u at %" PRIu64
+                            " in one generation",
+                            index, version, j, other->chunks[j].version);
+    }
+}
+
+void oracle_advance(struct oracle *w, struct oracle_server *server, uint32_t index)
+{
+    struct oracle_chunk *chunk = &server->chunks[index];
+    chunk->version++;
+    chunk->had++;
+    chunk->is_used = false;
+    chunk->has_advanced = true;
+    if (w->mode_invariants->releases)
+        check_abreast(w, server, index);
 }
 
 void oracle_close_group(struct oracle *w, struct oracle_server *server, uint32_t index)
@@ -629,34 +587,35 @@ void oracle_close_group(struct oracle *w, struct oracle_server *server, uint32_t
     chunk->group.members = chunk->group.gradients = chunk->group.examples = 0;
     chunk->group.staleness = 0;
     chunk->version++;
-    w->counts.updates++;
     chunk->check = oracle_check_space(w, index, server->state.arrays[0]);
     oracle_learn(w, server->owners[oracle_owner_of(w, index)].generation, index, chunk->version,
                  chunk->check);
 }
 
-static void count_gradient(struct oracle *w, struct oracle_server *server, uint32_t owner,
-                           const struct oracle_expected *expected, bool skip)
+/* Where a mode does not say what comes of a gradient, chunks are at the versions that their owner has: of
+ * these the serial training has the values. */
+static void catch_up(struct oracle *w)
 {
-    struct verdict_counts *counts = &server->owners[owner].verdicts;
-    bool later = w->mode_invariants->judges_late;
-    struct verdict_counts one = {.applied = !later && expected->verdict == VERDICT_APPLIED,
-                                 .stale = expected->verdict == VERDICT_STALE,
-                                 .duplicate = expected->verdict == VERDICT_DUPLICATE,
-                                 .rejected = expected->verdict == VERDICT_REJECTED};
-    verdict_counts_add(counts, &one);
-    w->counts.gradients++;
-    w->counts.applied += one.applied;
-    w->counts.stale += one.stale;
-    w->counts.duplicate += one.duplicate;
-    w->counts.rejected += one.rejected;
-    if (one.rejected && !skip)
-        oracle_fail(w, "a gradient for chunk %u has to be rejected", expected->chunk);
-    if (!one.applied)
-        return;
-    w->counts.staleness_sum += expected->staleness;
-    if (expected->staleness > w->counts.staleness_max)
-        w->counts.staleness_max = expected->staleness;
+    const struct owner *owner = w->expected.core;
+    struct oracle_server *server = w->expected.server;
+    for (uint32_t i = 0; w->mode_invariants->take == NULL && i < owner->owned_count; i++) {
+        const struct chunk *chunk = &owner->owned[i].shard.chunk;
+        while (server->chunks[chunk->index].loaded &&
+               server->chunks[chunk->index].version < chunk->version) {
+            oracle_advance(w, server, chunk->index);
+            note_scored(w, server, chunk->index);
+        }
+    }
+}
+
+static void count_gradient(struct oracle *w, struct oracle_owner *owner, enum verdict verdict)
+{
+    const struct verdict_counts one = {.applied = verdict == VERDICT_APPLIED,
+                                       .stale = verdict == VERDICT_STALE,
+                                       .duplicate = verdict == VERDICT_DUPLICATE,
+                                       .rejected = verdict == VERDICT_REJECTED};
+    verdict_counts_add(&owner->verdicts, &one);
+    verdict_counts_add(&w->counts.verdicts, &one);
 }
 
 /* F1: whoever was heard as a worker is not heard any more once a successor was. */
@@ -676,51 +635,48 @@ static void check_sender(struct oracle *w, struct oracle_owner *owner,
     owner->known[index].process = sender;
 }
 
-/* Values that are kept for a score: they must be there from when the chunk has passed that count,
- * until it passes the next one or its owner is told that it can let them go. */
-static void take_scored(const struct oracle *w, const struct oracle_chunk *chunk,
-                        struct oracle_expected *expected)
-{
-    expected->scored = true;
-    expected->kept =
-        !w->scarce && chunk->scored == expected->want_version && chunk->scored > chunk->settled;
-}
-
-/* Whether it will wait, in the place of what waited before. */
-static bool park(struct oracle_chunk *chunk, const struct packet *packet,
-                 const struct oracle_expected *expected)
+/* S8: what waits is answered when its version is there. A worker has one place a chunk. */
+static void park(struct oracle_chunk *chunk, const struct packet *packet)
 {
     const struct message_exchange *exchange = &packet->message.exchange;
-    uint32_t index = packet->message.index;
-    if (!exchange->want || index >= ORACLE_WORKERS_MAX || expected->missing ||
-        expected->may_be_silent)
-        return false;
-    bool waits = !expected->newest && exchange->want_version > chunk->version;
-    chunk->waiting_read[index] =
-        (struct oracle_waiting_read){.waiting = waits,
-                                     .peer = packet->peer,
-                                     .request = packet->message.request,
-                                     .want_version = exchange->want_version};
-    return waits;
+    bool waits = !exchange->newest && exchange->want_version > chunk->version;
+    if (packet->message.index < ORACLE_WORKERS_MAX)
+        chunk->waiting[packet->message.index] = (struct oracle_waiting){
+            packet->peer, packet->message.request, waits ? exchange->want_version : 0};
 }
 
-/* Where an owner remembers what it has given, a request is given values once, and none that is older.
- */
-static void note_answered(struct oracle *w, struct oracle_chunk *chunk,
-                          const struct message *message)
+static void take_gradient(struct oracle *w, struct oracle_server *server, uint32_t owner,
+                          const struct packet *packet, uint32_t sender)
 {
-    uint32_t index = message->index;
-    if (w->job->delay_compensation == 0 || !message->exchange.want || w->expected.missing ||
-        index >= ORACLE_WORKERS_MAX)
+    const struct message_exchange *exchange = &packet->message.exchange;
+    const struct mode_invariants *mode = w->mode_invariants;
+    struct oracle_expected *expected = &w->expected;
+    struct oracle_chunk *chunk = &server->chunks[exchange->chunk];
+    enum verdict verdict = mode->judge(w, chunk, exchange);
+    w->counts.gradients += !exchange->retry;
+    w->counts.retries += exchange->retry;
+    server->owners[owner].gradients += !exchange->retry;
+    expected->verdict = verdict;
+    expected->knows_verdict = verdict != VERDICT_NONE;
+    if (exchange->retry) {
+        expected->may_be_silent = verdict == VERDICT_REJECTED && mode->serial;
+        expected->missing =
+            mode->serial ? verdict == VERDICT_APPLIED : verdict != VERDICT_DUPLICATE;
         return;
-    bool known = chunk->answered[index].request > 0 &&
-                 chunk->answered[index].ticket == message->ticket &&
-                 chunk->answered[index].request >= message->request;
-    w->expected.may_be_silent = w->expected.may_be_silent || known;
-    if (known)
-        return;
-    chunk->answered[index].ticket = message->ticket;
-    chunk->answered[index].request = message->request;
+    }
+    if (verdict == VERDICT_REJECTED && !exchange->skip)
+        oracle_fail(w, "a gradient for chunk %u has to be rejected", exchange->chunk);
+    expected->counts_staleness = verdict == VERDICT_APPLIED && mode->take != NULL;
+    if (expected->counts_staleness && exchange->base_version < chunk->version)
+        expected->staleness = chunk->version - exchange->base_version;
+    count_gradient(w, &server->owners[owner], verdict);
+    w->counts.staleness_sum += expected->staleness;
+    if (expected->staleness > w->counts.staleness_max)
+        w->counts.staleness_max = expected->staleness;
+    chunk->is_used = chunk->is_used || exchange->step == chunk->version;
+    if (mode->take != NULL)
+        mode->take(w, server, packet, sender);
+    note_scored(w, server, exchange->chunk);
 }
 
 static void take_exchange(struct oracle *w, struct oracle_server *server, uint32_t owner,
@@ -729,17 +685,16 @@ static void take_exchange(struct oracle *w, struct oracle_server *server, uint32
     const struct message_exchange *exchange = &packet->message.exchange;
     struct oracle_expected *expected = &w->expected;
     struct oracle_chunk *chunk = &server->chunks[exchange->chunk];
-    expected->gradient = exchange->gradient && !exchange->retry;
-    expected->retry = exchange->retry;
+    expected->exchange = true;
     expected->chunk = exchange->chunk;
     expected->peer = packet->peer;
     expected->request = packet->message.request;
     expected->weight = packet->weight;
     expected->want = exchange->want;
-    expected->newest = exchange->newest;
     expected->slots = exchange->slots;
+    expected->knows_verdict = true;
+    expected->newest = exchange->newest || !w->mode_invariants->releases;
     expected->want_version = exchange->want_version;
-    w->counts.newest += exchange->newest;
     check_sender(w, &server->owners[owner], &packet->message, sender);
     if (packet->message.generation != server->owners[owner].generation)
         oracle_fail(w, "an exchange of generation %" PRIu64 " gets to an owner of %" PRIu64,
@@ -751,96 +706,37 @@ static void take_exchange(struct oracle *w, struct oracle_server *server, uint32
                     server->index);
         return;
     }
-    if (exchange->scored) {
-        take_scored(w, chunk, expected);
-        return;
-    }
-    if (exchange->retry && (exchange->gradient || exchange->skip)) {
-        w->counts.retries++;
-        w->mode_invariants->retry(w, chunk, exchange);
-    } else if (exchange->gradient || exchange->skip) {
-        expected->gradient = true;
-        expected->verdict = w->mode_invariants->take(w, server, exchange->chunk, packet, sender);
-        count_gradient(w, server, owner, expected, exchange->skip);
-        note_scored(w, server, exchange->chunk);
-    }
-    note_answered(w, chunk, &packet->message);
-    if (w->mode_invariants->releases && park(chunk, packet, expected) &&
-        (exchange->receipt || exchange->retry))
-        expected->receipt = true;
+    expected->may_be_silent = exchange->scored;
+    if (exchange->scored)
+        return; /* Its trainer says with what it was answered. */
+    if (exchange->gradient || exchange->skip)
+        take_gradient(w, server, owner, packet, sender);
+    if (w->mode_invariants->releases && exchange->want && !expected->missing &&
+        !expected->may_be_silent)
+        park(chunk, packet);
 }
 
-static void take_close(struct oracle *w, struct oracle_server *server, uint32_t owner,
-                       const struct packet *packet)
-{
-    struct leaf_set set;
-    uint64_t step = packet->message.close.step;
-    if (packet->message.generation != server->owners[owner].generation ||
-        w->mode_invariants->closed == NULL ||
-        !leaf_sets_find(packet->payload->data, packet->payload->bytes, step, &set))
-        return;
-    for (uint32_t i = 0; i < w->partition->chunk_count; i++)
-        if (is_of(w, i, server, owner) && server->chunks[i].loaded) {
-            w->mode_invariants->closed(w, server, i, step, &set);
-            note_scored(w, server, i);
-        }
-}
-
-void oracle_owner_takes(struct oracle *oracle, uint32_t process, uint32_t owner,
+void oracle_owner_takes(void *check_run, const struct simulated_process *process, uint32_t owner,
                         const struct packet *packet, uint32_t sender)
 {
-    struct oracle *w = oracle;
-    struct oracle_server *server = w->processes[process].server;
+    struct oracle *w = oracle_of(check_run);
+    struct oracle_server *server = w->processes[process->number].server;
     const struct order *order = order_of(packet);
     w->expected = (struct oracle_expected){
-        .server = server, .owner = owner, .exchange = packet->message.kind == MESSAGE_EXCHANGE};
+        .server = server, .owner = owner, .core = process->cores.owners[owner]};
     if (w->failed)
         return;
     if (packet->message.kind == MESSAGE_EXCHANGE)
         take_exchange(w, server, owner, packet, sender);
-    else if (order != NULL && order->kind == ORDER_LET_GO)
-        take_let_go(w, server, owner, order);
-    else if (order != NULL)
+    else if (order != NULL && order->kind == ORDER_LOAD)
         take_load(w, server, owner, order);
     else if (packet->message.kind == MESSAGE_CHUNK_STATE)
         take_state(w, server, owner, packet);
-    else if (packet->message.kind == MESSAGE_CLOSE)
-        take_close(w, server, owner, packet);
     else if (packet->message.kind == MESSAGE_CUT)
         take_snapshot(w, server, owner, &packet->message);
 }
 
 /* --- out of an owner ------------------------------------------------------------------------- */
-
-static void check_answer(struct oracle *w, const struct message_result *result)
-{
-    struct oracle_expected *expected = &w->expected;
-    expected->answered = true;
-    if (result->verdict != expected->verdict)
-        oracle_fail(w, "a gradient for chunk %u has the verdict %s and not %s", result->chunk,
-                    verdict_name(result->verdict), verdict_name(expected->verdict));
-    if (expected->gradient && result->staleness != expected->staleness)
-        oracle_fail(w, "chunk %u reports staleness %" PRIu64 " where it is %" PRIu64, result->chunk,
-                    result->staleness, expected->staleness);
-    if (expected->want && !expected->newest && w->mode_invariants->releases &&
-        result->version != expected->want_version)
-        oracle_fail(w, "chunk %u is given as version %" PRIu64 " where %" PRIu64 " was wanted",
-                    result->chunk, result->version, expected->want_version);
-}
-
-/* The answer to a request that waited. */
-static void check_release(struct oracle *w, struct oracle_chunk *chunk, const struct packet *packet)
-{
-    for (uint32_t i = 0; i < ORACLE_WORKERS_MAX; i++) {
-        struct oracle_waiting_read *waiting_read = &chunk->waiting_read[i];
-        if (waiting_read->waiting && waiting_read->peer == packet->peer &&
-            waiting_read->request == packet->message.request) {
-            waiting_read->waiting = false;
-            return;
-        }
-    }
-    oracle_fail(w, "chunk %u answers somebody who does not wait", packet->message.result.chunk);
-}
 
 static bool is_own(const struct oracle_expected *expected, const struct packet *packet,
                    uint32_t chunk)
@@ -849,40 +745,26 @@ static bool is_own(const struct oracle_expected *expected, const struct packet *
            expected->request == packet->message.request && chunk == expected->chunk;
 }
 
-static void check_scored(struct oracle *w, const struct packet *packet)
+/* The answer to the request that came, or to one that waited. */
+static void check_answer(struct oracle *w, struct oracle_chunk *chunk, const struct packet *packet)
 {
     const struct message_result *result = &packet->message.result;
     struct oracle_expected *expected = &w->expected;
-    const struct oracle_chunk *chunk = &expected->server->chunks[result->chunk];
-    uint64_t check = check_values(w, result->chunk, packet->payload->data);
-    if (!is_own(expected, packet, result->chunk) || !expected->scored ||
-        result->version != expected->want_version)
-        oracle_fail(w, "chunk %u gives values for a score that were not asked for", result->chunk);
-    uint64_t generation = expected->server->owners[oracle_owner_of(w, result->chunk)].generation;
-    bool known = w->mode_invariants->serial
-                     ? ever_was(w, generation, result->chunk, result->version, check)
-                     : chunk->scored == result->version && chunk->scored_check == check;
-    if (!known)
-        oracle_fail(
-            w, "chunk %u gives values for a score that it did not have after %" PRIu64 " batches",
-            result->chunk, result->version);
+    struct oracle_waiting *waiting = &chunk->waiting[packet->message.index % ORACLE_WORKERS_MAX];
+    if (waiting->peer == packet->peer && waiting->request == packet->message.request)
+        waiting->want_version = 0;
+    if (!is_own(expected, packet, result->chunk))
+        return;
     expected->answered = true;
-}
-
-/* What a replica is fed with: whether the message is all said with that. What comes of it trainers are held
- * against, who compute from it. */
-static bool check_fed(struct oracle *w, const struct packet *packet)
-{
-    const struct message_result *result = &packet->message.result;
-    const struct oracle_chunk *chunk = &w->expected.server->chunks[result->chunk];
-    if ((result->sum || result->array > 0) && !w->mode_invariants->replicates)
-        oracle_fail(w, "chunk %u gives a sum or slots in a mode without replicas", result->chunk);
-    if (result->array > 0 &&
-        (result->array >= w->initial.array_count || result->version != chunk->version))
-        oracle_fail(w, "chunk %u gives slots that it has not", result->chunk);
-    w->counts.sums += result->sum;
-    w->counts.slots += result->array > 0;
-    return result->array > 0; /* Behind the values, which are the answer. */
+    if (expected->knows_verdict && result->verdict != expected->verdict)
+        oracle_fail(w, "a gradient for chunk %u has the verdict %s and not %s", result->chunk,
+                    verdict_name(result->verdict), verdict_name(expected->verdict));
+    if (expected->counts_staleness && result->staleness != expected->staleness)
+        oracle_fail(w, "chunk %u reports staleness %" PRIu64 " where it is %" PRIu64, result->chunk,
+                    result->staleness, expected->staleness);
+    if (expected->want && !expected->newest && result->version != expected->want_version)
+        oracle_fail(w, "chunk %u is given as version %" PRIu64 " where %" PRIu64 " was wanted",
+                    result->chunk, result->version, expected->want_version);
 }
 
 static void check_result(struct oracle *w, const struct packet *packet)
@@ -890,20 +772,16 @@ static void check_result(struct oracle *w, const struct packet *packet)
     const struct message_result *result = &packet->message.result;
     const struct oracle_expected *expected = &w->expected;
     struct oracle_chunk *chunk = &expected->server->chunks[result->chunk];
-    bool own = is_own(expected, packet, result->chunk);
-    if (result->scored) {
-        check_scored(w, packet);
+    w->counts.sums += result->sum;
+    w->counts.slots += result->array > 0;
+    if (result->scored || result->array > 0) /* Trainers compute from what is made of them. */
         return;
-    }
-    if (check_fed(w, packet))
-        return;
-    if (own)
-        check_answer(w, result);
-    else
-        check_release(w, chunk, packet);
+    check_answer(w, chunk, packet);
+    if (!expected->knows_verdict)
+        count_gradient(w, &expected->server->owners[expected->owner], result->verdict);
     /* Where versions are waited for, the one before stays readable for a while. */
     bool current = result->version == chunk->version ||
-                   (w->mode_invariants->releases && own && result->version + 1 == chunk->version);
+                   (!expected->newest && expected->want && result->version + 1 == chunk->version);
     if (!current)
         oracle_fail(
             w, "chunk %u says it is at version %" PRIu64 ", but it has had %" PRIu64 " updates",
@@ -911,121 +789,26 @@ static void check_result(struct oracle *w, const struct packet *packet)
     if (!result->parameters || result->sum || !knows_values(w, expected->server))
         return;
     uint64_t check = check_values(w, result->chunk, packet->payload->data);
-    uint64_t generation = expected->server->owners[oracle_owner_of(w, result->chunk)].generation;
+    uint64_t generation = expected->server->owners[expected->owner].generation;
     if (!ever_was(w, generation, result->chunk, result->version, check) ||
         (!w->mode_invariants->serial && check != chunk->check))
         oracle_fail(w, "chunk %u gives out values that are not its version %" PRIu64, result->chunk,
                     result->version);
 }
 
-static void check_snapshot(struct oracle *w, struct oracle_server *server,
-                           const struct order *order, const struct frame *figures)
+/* The version before stays until a gradient made from this one proves that all chunks have it. */
+static void check_moved_on(struct oracle *w, const struct message *message)
 {
-    struct oracle_owner *owner = &server->owners[order->from];
-    const struct verdict_counts *seen = &owner->verdicts;
-    const struct verdict_counts *said = &order->owner_snapshot.verdicts;
-    if (order->owner_snapshot.taken)
-        owner->cut_taken = order->owner_snapshot.step + 1;
-    else if (order->owner_snapshot.step < owner->cut_taken && !w->scarce)
-        oracle_fail(w, "owner %u of ps/%u takes back its cut at step %" PRIu64, order->from,
-                    server->index, order->owner_snapshot.step);
-    w->counts.cuts++;
-    check_snapshot_said(w, server, order->from, order->owner_snapshot.step,
-                        order->owner_snapshot.taken);
-    if (seen->applied != said->applied || seen->stale != said->stale ||
-        seen->duplicate != said->duplicate || seen->rejected != said->rejected)
-        oracle_fail(w,
-                    "owner %u of ps/%u counts %" PRIu64 " applied, %" PRIu64 " stale, %" PRIu64
-                    " duplicate, %" PRIu64 " rejected where %" PRIu64 ", %" PRIu64 ", %" PRIu64
-                    ", %" PRIu64 " are right",
-                    order->from, server->index, said->applied, said->stale, said->duplicate,
-                    said->rejected, seen->applied, seen->stale, seen->duplicate, seen->rejected);
-    if (w->mode_invariants->stale && !w->scarce)
-        oracle_check_staleness(w, server, order->from, figures);
-}
-
-/* A chunk of a model to be kept: it is what its score will be of. */
-static void check_kept(struct oracle *w, const struct oracle_server *server, uint32_t index,
-                       const struct packet *packet)
-{
-    const struct message_chunk_state *state = &packet->message.chunk_state;
-    const struct oracle_chunk *chunk = &server->chunks[index];
-    w->counts.handed++;
-    if (!w->job->keep_scored)
-        oracle_fail(w, "chunk %u is handed over after %" PRIu64 " batches, and none is to be kept",
-                    index, state->step);
-    else if (chunk->scored != state->step || chunk->had != state->step)
-        oracle_fail(w, "chunk %u is handed over after %" PRIu64 " batches as scored after %" PRIu64,
-                    index, chunk->had, state->step);
-    else if (knows_values(w, server) &&
-             !is_scored(w, server->owners[oracle_owner_of(w, index)].generation, index, state->step,
-                        check_values(w, index, packet->payload->data)))
-        oracle_fail(w,
-                    "chunk %u is handed over with values that it had not after %" PRIu64 " batches",
-                    index, state->step);
-}
-
-/* An array of a chunk on its way to a checkpoint. */
-static void check_state(struct oracle *w, struct oracle_server *server, const struct packet *packet)
-{
-    const struct message_chunk_state *state = &packet->message.chunk_state;
-    uint32_t index = chunk_at(w, state->first);
-    if (index < w->partition->chunk_count && state->array == CHECKPOINT_ENTRIES)
-        return; /* Held against it when the record is replayed. */
-    if (index < w->partition->chunk_count && state->array == CHECKPOINT_SCORED) {
-        check_kept(w, server, index, packet);
-        return;
-    }
-    if (index == w->partition->chunk_count || state->array >= w->initial.array_count) {
-        oracle_fail(w, "what is cut is no chunk");
-        return;
-    }
-    struct oracle_chunk *chunk = &server->chunks[index];
-    if (state->array == 0 && (!chunk->to_snapshot || chunk->snapshot_step != state->step))
-        oracle_fail(w, "chunk %u is cut at step %" PRIu64 ", and nobody asked for it", index,
-                    state->step);
-    if (state->array == 0)
-        chunk->to_snapshot = false;
-    if (state->array == 0 && (chunk->had != state->step ||
-                              chunk->version != job_version(w->job, state->step, state->version) ||
-                              (knows_values(w, server) &&
-                               !ever_was(w, server->owners[oracle_owner_of(w, index)].generation,
-                                         index, job_version(w->job, state->step, state->version),
-                                         check_values(w, index, packet->payload->data)))))
-        oracle_fail(w,
-                    "chunk %u is cut at %" PRIu64 " with values that are not its version %" PRIu64,
-                    index, state->step, chunk->version);
-    if (chunk->group.members > 0)
-        oracle_fail(w, "chunk %u is cut, and holds gradients", index);
-    if (w->mode_invariants->snapshot != NULL && knows_values(w, server))
-        w->mode_invariants->snapshot(w, server, index, packet);
-}
-
-static void check_moved_on(struct oracle *w, const struct packet *packet)
-{
-    const struct message *message = &packet->message;
     struct oracle_expected *expected = &w->expected;
     const struct oracle_chunk *chunk = &expected->server->chunks[message->moved_on.chunk];
-    uint64_t loaded =
-        expected->server->owners[oracle_owner_of(w, message->moved_on.chunk)].load_step;
+    bool kept = expected->want_version + 1 == chunk->version && !chunk->is_used &&
+                !expected->slots &&
+                chunk->version > expected->server->owners[expected->owner].load_step;
     w->counts.moved_on++;
     expected->answered = true;
-    if (expected->kept)
-        oracle_fail(w,
-                    "chunk %u has let go of its values after %" PRIu64
-                    " batches before they were scored",
-                    message->moved_on.chunk, expected->want_version);
-    if (expected->scored)
-        return;
-    /* The version before stays until a gradient made from this one proves that all chunks have it.
-     */
-    if (expected->want_version + 1 == chunk->version && chunk->leaves_in == 0 &&
-        chunk->version > loaded && !expected->slots)
-        oracle_fail(w, "chunk %u has given up version %" PRIu64 " too early",
-                    message->moved_on.chunk, expected->want_version);
-    if (message->moved_on.version != chunk->version ||
-        expected->want_version >= message->moved_on.version)
-        oracle_fail(w, "chunk %u has not moved on from version %" PRIu64, message->moved_on.chunk,
+    if (!message->moved_on.scored &&
+        (expected->newest || expected->want_version >= chunk->version || kept))
+        oracle_fail(w, "chunk %u gives up version %" PRIu64 " too early", message->moved_on.chunk,
                     expected->want_version);
 }
 
@@ -1033,179 +816,216 @@ static void check_receipt(struct oracle *w, const struct packet *packet)
 {
     const struct message_receipt *receipt = &packet->message.receipt;
     struct oracle_expected *expected = &w->expected;
-    w->counts.receipts++;
-    if (!is_own(expected, packet, receipt->chunk))
-        oracle_fail(w, "chunk %u confirms what was not sent", receipt->chunk);
-    else if (receipt->missing != expected->missing)
+    if (!is_own(expected, packet, receipt->chunk) ||
+        (expected->knows_verdict && receipt->missing != expected->missing))
         oracle_fail(w, "chunk %u says that a gradient is %s, and it is not", receipt->chunk,
                     receipt->missing ? "missing" : "held");
-    expected->receipt = false;
-    if (expected->missing || !expected->want)
-        expected->answered = true;
+    expected->answered = expected->answered || receipt->missing || !expected->want;
+    if (receipt->missing &&
+        !w->failed) /* Then it does not wait, whether that was to be known or not. */
+        expected->server->chunks[receipt->chunk]
+            .waiting[packet->message.index % ORACLE_WORKERS_MAX]
+            .want_version = 0;
 }
 
-/* The chunks of an owner have all come to a count that is scored, and left those before it. */
-static void note_passed(struct oracle *w, const struct order *order)
+/* Of all batches since the chunks were loaded; the sum is what it has to be by common/job/staleness.h: more,
+ * where messages overtake each other, by what workers held and were given older values behind. */
+static bool is_counted(const struct oracle *w, const struct histogram *seen,
+                       const struct frame *figures)
 {
-    uint64_t passed = order->scored.batches + order->scored.lost;
-    if (order->generation == w->scores.generation && passed > w->scores.passed)
-        w->scores.passed = passed;
+    struct staleness_tally tally = {0};
+    if (figures == NULL || staleness_tally_read(&tally, figures) != STATUS_OK)
+        return false;
+    const struct staleness *said = &tally.all;
+    uint64_t sum = said->shape.sum + said->renewed;
+    bool right = seen->count == said->shape.count && seen->sum == said->shape.sum &&
+                 seen->max == said->shape.max && seen->squares == said->shape.squares &&
+                 memcmp(seen->buckets, said->shape.buckets, sizeof seen->buckets) == 0 &&
+                 (sum == said->expected || (sum > said->expected && !w->in_order));
+    staleness_tally_free(&tally);
+    return right;
 }
 
-void oracle_owner_gave(struct oracle *oracle, uint32_t process, const struct outgoing *item)
+/* What has come of a cut, and S5: what was counted until then. */
+static void check_snapshot(struct oracle *w, struct oracle_server *server,
+                           const struct order *order, const struct frame *figures)
 {
-    struct oracle_server *server = oracle->processes[process].server;
-    const struct order *order = order_of(&item->packet);
-    if (oracle->failed)
+    struct oracle_owner *it = &server->owners[order->from];
+    const struct message_cut_taken *said = &order->owner_snapshot;
+    const struct verdict_counts *counts = &said->verdicts;
+    for (uint32_t i = 0; i < w->partition->chunk_count && w->scarce && !said->taken; i++)
+        if (is_of(w, i, server, order->from)) {
+            server->chunks[i].to_snapshot = false;
+            it->snapshot_possible = false;
+        }
+    if (!it->snapshot_owed || said->step != it->snapshot_step ||
+        said->taken != it->snapshot_possible ||
+        (said->taken && count_cutting(w, server, order->from) > 0))
+        oracle_fail(w, "owner %u of ps/%u says that it has %s at step %" PRIu64 ", and has not",
+                    order->from, server->index, said->taken ? "been cut" : "come too far to be cut",
+                    said->step);
+    it->snapshot_owed = false;
+    uint64_t sum = counts->applied + counts->stale + counts->duplicate + counts->rejected;
+    if (w->mode_invariants->take != NULL ? memcmp(counts, &it->verdicts, sizeof *counts) != 0
+                                         : sum > it->gradients)
+        oracle_fail(w, "owner %u of ps/%u counts %" PRIu64 " gradients otherwise than they were",
+                    order->from, server->index, sum);
+    w->counts.identities += !w->mode_invariants->serial;
+    if (!w->mode_invariants->serial && !w->scarce && !is_counted(w, &it->staleness, figures))
+        oracle_fail(w, "owner %u of ps/%u counts staleness otherwise than it was", order->from,
+                    server->index);
+}
+
+/* An array of a chunk on its way to a checkpoint: entries are held against it when the record is
+ * replayed, a model to be kept when it is read. */
+static void check_state(struct oracle *w, struct oracle_server *server, const struct packet *packet)
+{
+    const struct message_chunk_state *state = &packet->message.chunk_state;
+    uint32_t index = chunk_at(w, state->first);
+    w->counts.handed += state->array == CHECKPOINT_SCORED;
+    if (index == w->partition->chunk_count || state->array >= w->initial.array_count)
         return;
-    oracle->expected.weight -= item->packet.weight;
+    struct oracle_chunk *chunk = &server->chunks[index];
+    uint64_t version = job_version(w->job, state->step, state->version);
+    uint64_t generation = server->owners[oracle_owner_of(w, index)].generation;
+    if (state->array == 0 &&
+        (!chunk->to_snapshot || chunk->snapshot_step != state->step || chunk->had != state->step ||
+         chunk->version != version || chunk->group.members > 0 ||
+         (knows_values(w, server) &&
+          !ever_was(w, generation, index, version, check_values(w, index, packet->payload->data)))))
+        oracle_fail(w, "chunk %u is cut at step %" PRIu64 " unasked, or as it is not", index,
+                    state->step);
+    chunk->to_snapshot = chunk->to_snapshot && state->array > 0;
+    if (w->mode_invariants->snapshot != NULL && knows_values(w, server))
+        w->mode_invariants->snapshot(w, server, index, packet);
+}
+
+void oracle_owner_gave(void *check_run, const struct simulated_process *process,
+                       const struct outgoing *item)
+{
+    struct oracle *w = oracle_of(check_run);
+    struct oracle_server *server = w->processes[process->number].server;
+    const struct message *message = &item->packet.message;
+    const struct order *order = order_of(&item->packet);
+    if (w->failed)
+        return;
+    catch_up(w);
+    w->expected.weight -= item->packet.weight;
     if (order != NULL) {
         if (order->kind == ORDER_OWNER_SNAPSHOT)
-            check_snapshot(oracle, server, order, item->packet.payload);
-        else if (order->kind == ORDER_SCORED)
-            note_passed(oracle, order);
+            check_snapshot(w, server, order, item->packet.payload);
         return;
     }
-    switch (item->packet.message.kind) {
-    case MESSAGE_RESULT:
-        check_result(oracle, &item->packet);
-        break;
-    case MESSAGE_MOVED_ON:
-        check_moved_on(oracle, &item->packet);
-        break;
-    case MESSAGE_RECEIPT:
-        check_receipt(oracle, &item->packet);
-        break;
-    case MESSAGE_CHUNK_STATE:
-        check_state(oracle, server, &item->packet);
-        break;
-    case MESSAGE_STOP:
-        oracle_fail(oracle, "an owner gives up: %s", item->packet.message.stop.reason);
-        break;
-    default:
-        break;
-    }
+    if (message->kind == MESSAGE_RESULT)
+        check_result(w, &item->packet);
+    else if (message->kind == MESSAGE_MOVED_ON)
+        check_moved_on(w, message);
+    else if (message->kind == MESSAGE_RECEIPT)
+        check_receipt(w, &item->packet);
+    else if (message->kind == MESSAGE_CHUNK_STATE)
+        check_state(w, server, &item->packet);
+    else if (message->kind == MESSAGE_STOP)
+        oracle_fail(w, "an owner gives up: %s", message->stop.reason);
 }
 
-void oracle_owner_done(struct oracle *oracle)
+/* Of a chunk that has made a version. */
+static void check_released(struct oracle *w, struct oracle_chunk *chunk, uint32_t index)
 {
-    const struct oracle_expected *expected = &oracle->expected;
-    if (!oracle->failed)
-        check_snapshot_done(oracle, expected->server, expected->owner);
-    if (!expected->exchange || oracle->failed)
-        return;
-    if (expected->weight != 0)
-        oracle_fail(oracle, "what a request for chunk %u weighs is not given back once",
-                    expected->chunk);
-    const struct oracle_chunk *chunk = &expected->server->chunks[expected->chunk];
-    for (uint32_t i = 0;
-         oracle->mode_invariants->releases && !oracle->scarce && i < ORACLE_WORKERS_MAX; i++)
-        if (chunk->waiting_read[i].waiting && chunk->waiting_read[i].want_version <= chunk->version)
-            oracle_fail(oracle,
+    for (uint32_t i = 0; i < ORACLE_WORKERS_MAX && chunk->has_advanced && !w->scarce; i++)
+        if (chunk->waiting[i].want_version > 0 && chunk->waiting[i].want_version <= chunk->version)
+            oracle_fail(w,
                         "worker/%u waits for version %" PRIu64
                         " of chunk %u, which is there, and is not answered",
-                        i, chunk->waiting_read[i].want_version, expected->chunk);
-    if (expected->receipt)
-        oracle_fail(oracle, "a gradient for chunk %u is not confirmed", expected->chunk);
-    if (expected->answered || expected->may_be_silent)
+                        i, chunk->waiting[i].want_version, index);
+    chunk->has_advanced = false;
+}
+
+void oracle_owner_done(void *check_run)
+{
+    struct oracle *w = oracle_of(check_run);
+    const struct oracle_expected *expected = &w->expected;
+    if (w->failed)
         return;
-    bool may_wait = oracle->mode_invariants->releases && !expected->newest && !expected->scored &&
-                    expected->want && expected->want_version > chunk->version;
-    if (!may_wait)
-        oracle_fail(oracle, "a request for chunk %u is not answered", expected->chunk);
+    catch_up(w);
+    check_snapshot_due(w, expected->server, expected->owner);
+    for (uint32_t i = 0; i < w->partition->chunk_count; i++)
+        check_released(w, &expected->server->chunks[i], i);
+    if (!expected->exchange)
+        return;
+    const struct oracle_chunk *chunk = &expected->server->chunks[expected->chunk];
+    bool waits = expected->want && !expected->newest && expected->want_version > chunk->version;
+    if (expected->weight != 0)
+        oracle_fail(w, "what a request for chunk %u weighs is not given back once",
+                    expected->chunk);
+    /* With compensation an owner gives a request values once, and none that is older. */
+    if (!expected->answered && !expected->may_be_silent && !waits &&
+        w->job->delay_compensation == 0)
+        oracle_fail(w, "a request for chunk %u is not answered", expected->chunk);
 }
 
 /* --- workers --------------------------------------------------------------------------------- */
 
-/* All elements of a chunk that belong to variables are the same. */
-static bool is_uniform(const struct oracle *w, const struct chunk_range *range,
-                       const float *parameters)
+void oracle_start(void *check_run, const struct simulated_process *process,
+                  const struct message *message)
 {
-    const float *first = NULL;
-    for (uint64_t i = range->first; i < range->first + range->count; i++) {
-        if (!w->work->used[i])
-            continue;
-        if (first != NULL && *first != parameters[i])
-            return false;
-        first = &parameters[i];
-    }
-    return true;
-}
-
-void oracle_start(struct oracle *oracle, uint32_t process, const struct message *message)
-{
-    struct oracle_worker *worker = oracle->processes[process].worker;
+    struct oracle *w = oracle_of(check_run);
+    struct oracle_worker *worker = w->processes[process->number].worker;
     if (message->generation < worker->generation)
-        oracle_fail(oracle, "worker/%u is started in generation %" PRIu64 " after %" PRIu64,
+        oracle_fail(w, "worker/%u is started in generation %" PRIu64 " after %" PRIu64,
                     worker->index, message->generation, worker->generation);
     worker->generation = message->generation;
-    worker->leases++;
 }
 
-static void check_given(struct oracle *w, struct oracle_worker *worker, uint64_t step)
+void oracle_work(void *check_run, const struct simulated_process *process, uint64_t step,
+                 bool enough, const float *parameters)
 {
-    if (step + 1 > w->most_started)
-        w->most_started = step + 1;
-    if (w->mode_invariants->given != NULL)
-        w->mode_invariants->given(w, worker, step);
-}
-
-void oracle_work(struct oracle *oracle, uint32_t process, uint64_t step, bool enough,
-                 const float *parameters)
-{
-    struct oracle *w = oracle;
-    struct oracle_worker *worker = w->processes[process].worker;
-    w->counts.pulls++;
-    if (!enough)
-        check_given(w, worker, step);
+    struct oracle *w = oracle_of(check_run);
+    struct oracle_worker *worker = w->processes[process->number].worker;
+    (void)enough;
     memcpy(worker->base, parameters, w->work->elements * sizeof *worker->base);
     for (uint32_t i = 0; i < w->partition->chunk_count && !w->failed; i++) {
-        const struct chunk_range *range = &w->partition->chunks[i];
-        uint64_t check = oracle_check_space(w, i, parameters);
-        worker->held[i].check = check;
-        if (w->work->kind == WORK_UNIFORM && !is_uniform(w, range, parameters))
-            oracle_fail(w, "worker/%u is given a torn chunk %u", worker->index, i);
-        if (w->mode_invariants->serial && !ever_was(w, 0, i, step, check))
+        worker->held[i].check = oracle_check_space(w, i, parameters);
+        if (w->mode_invariants->serial && !ever_was(w, 0, i, step, worker->held[i].check))
             oracle_fail(
                 w, "worker/%u is given a chunk %u for step %" PRIu64 " that is not of that version",
                 worker->index, i, step);
     }
 }
 
-void oracle_computed(struct oracle *oracle, uint32_t process, const float *parameters)
+void oracle_computed(void *check_run, const struct simulated_process *process,
+                     const float *parameters)
 {
-    const struct oracle_worker *worker = oracle->processes[process].worker;
-    for (uint32_t i = 0; i < oracle->partition->chunk_count; i++)
-        if (worker->held[i].check != oracle_check_space(oracle, i, parameters))
-            oracle_fail(oracle, "the parameters of worker/%u changed while it computed",
-                        worker->index);
+    struct oracle *w = oracle_of(check_run);
+    const struct oracle_worker *worker = w->processes[process->number].worker;
+    if (memcmp(worker->base, parameters, w->work->elements * sizeof *worker->base) != 0)
+        oracle_fail(w, "the parameters of worker/%u changed while it computed", worker->index);
 }
 
-void oracle_scored(struct oracle *oracle, uint32_t process, uint64_t generation,
+void oracle_scored(void *check_run, const struct simulated_process *process, uint64_t generation,
                    const struct message_work *work, const float *values)
 {
-    struct oracle *w = oracle;
+    struct oracle *w = oracle_of(check_run);
     w->counts.shares++;
     for (uint32_t i = 0; i < w->partition->chunk_count; i++)
         if (!is_scored(w, generation, i, work->scored, oracle_check_space(w, i, values)))
             oracle_fail(w, "worker/%u scores a chunk %u that it was not after %" PRIu64 " batches",
-                        w->processes[process].worker->index, i, work->scored);
+                        process->index, i, work->scored);
 }
 
-void oracle_leases(struct oracle *oracle, uint32_t process, uint32_t assignment, uint64_t step,
-                   struct node node)
+void oracle_leases(void *check_run, const struct simulated_process *process, uint32_t assignment,
+                   uint64_t step, struct node node)
 {
-    struct oracle *w = oracle;
-    const struct oracle_worker *worker = w->processes[process].worker;
+    struct oracle *w = oracle_of(check_run);
+    const struct oracle_worker *worker = w->processes[process->number].worker;
     for (uint32_t i = 0; i < node.leaf_count; i++) {
         struct oracle_lease *lease =
             &w->leases[(step & 1) * job_leaves_max(w->job) + node.first_leaf + i];
-        struct oracle_lease now = {worker->generation, step, assignment, process + 1};
+        struct oracle_lease now = {worker->generation, step, assignment, process->number + 1};
         if (lease->worker != 0 && lease->worker != now.worker && lease->step == step &&
             lease->generation == now.generation && lease->assignment == assignment)
             oracle_fail(w,
                         "processes %u and %u both own leaf %u of step %" PRIu64 " in assignment %u",
-                        lease->worker - 1, process, node.first_leaf + i, step, assignment);
+                        lease->worker - 1, process->number, node.first_leaf + i, step, assignment);
         *lease = now;
     }
 }
@@ -1232,12 +1052,13 @@ static void check_base(struct oracle *w, struct oracle_worker *worker,
         w->mode_invariants->sent(w, worker, message);
 }
 
-void oracle_session_asks(struct oracle *oracle, uint32_t process, const struct packet *packet)
+void oracle_session_asks(void *check_run, const struct simulated_process *process,
+                         const struct packet *packet)
 {
-    struct oracle *w = oracle;
+    struct oracle *w = oracle_of(check_run);
     const struct message *message = &packet->message;
     const struct message_exchange *exchange = &message->exchange;
-    struct oracle_worker *worker = w->processes[process].worker;
+    struct oracle_worker *worker = w->processes[process->number].worker;
     if (message->kind != MESSAGE_EXCHANGE || !exchange->gradient || exchange->retry || w->failed ||
         exchange->chunk >= w->partition->chunk_count)
         return;
@@ -1252,90 +1073,49 @@ void oracle_session_asks(struct oracle *oracle, uint32_t process, const struct p
 
 /* --- server 0 -------------------------------------------------------------------------------- */
 
-static void begin_scores(struct oracle_scores *scores, const struct message *welcome)
+void oracle_coordinator_hears(struct oracle *w, uint32_t process, const struct message *message)
 {
-    *scores =
-        (struct oracle_scores){.generation = welcome->generation,
-                               .base = welcome->welcome.restore ? welcome->welcome.restore_step : 0,
-                               .ends_whole = scores->ends_whole};
+    const struct message_evaluation *share = &message->evaluation;
+    struct oracle_scores *scores = &w->processes[process].server->scores;
+    if (message->kind != MESSAGE_EVALUATION || message->generation != scores->generation ||
+        share->share >= 64 * 16 || share->step < scores->batches)
+        return; /* Of a stranger, or late. */
+    if (share->step != scores->batches || share->shares != scores->shares)
+        *scores = (struct oracle_scores){message->generation, share->step, share->shares, 0, {0}};
+    uint64_t bit = (uint64_t)1 << (share->share % 64), *had = &scores->had[share->share / 64];
+    scores->come += (*had & bit) == 0;
+    *had |= bit;
 }
 
-static void count_share(struct oracle *w, const struct message_evaluation *share)
+/* A score is said when all its shares are there. */
+static void check_score(struct oracle *w, const struct oracle_server *server,
+                        const struct order_event *event)
 {
-    struct oracle_scores *scores = &w->scores;
-    if (share->share >= 16 * 64 || share->step < scores->batches)
-        return; /* Late. */
-    if (share->step != scores->batches || share->shares != scores->shares) {
-        memset(scores->had, 0, sizeof scores->had);
-        scores->batches = share->step;
-        scores->shares = share->shares;
-        scores->come = 0;
-    }
-    uint64_t bit = (uint64_t)1 << (share->share % 64);
-    scores->come += (scores->had[share->share / 64] & bit) == 0;
-    scores->had[share->share / 64] |= bit;
-    if (scores->come == scores->shares)
-        scores->whole = scores->batches;
-    scores->ends_whole = scores->ends_whole || scores->whole == w->job->steps;
+    const char *step = strstr(event->members, "\"step\":");
+    const struct oracle_scores *scores = &server->scores;
+    if (strcmp(event->name, "evaluation") == 0 && step != NULL &&
+        (strtoull(step + strlen("\"step\":"), NULL, 10) != scores->batches ||
+         scores->come != scores->shares))
+        oracle_fail(w, "server 0 has %u shares of %u, and says what the score is", scores->come,
+                    scores->shares);
 }
 
-static void hear_scores(struct oracle *w, const struct message *message)
+void oracle_coordinator_says(struct oracle *w, uint32_t process, const struct outgoing *item)
 {
-    struct oracle_scores *scores = &w->scores;
-    if (message->generation != scores->generation)
-        return;
-    if (message->kind == MESSAGE_EVALUATION)
-        count_share(w, &message->evaluation);
-}
-
-/* What server 0 says is settled is: before the generation, whole, or given up by some server. */
-static void check_settled(struct oracle *w, const struct message *message)
-{
-    const struct oracle_scores *scores = &w->scores;
-    uint64_t settled = message->waiting.scored;
-    if (message->generation == scores->generation && settled > scores->base &&
-        settled >= scores->passed && settled != scores->whole)
-        oracle_fail(w,
-                    "server 0 has values let go that after %" PRIu64
-                    " batches are to be scored, and are not",
-                    settled);
-}
-
-void oracle_coordinator_hears(struct oracle *oracle, const struct packet *packet)
-{
-    if (!oracle->failed)
-        hear_scores(oracle, &packet->message);
-}
-
-void oracle_coordinator_says(struct oracle *oracle, uint32_t process, const struct outgoing *item)
-{
+    struct oracle_server *server = w->processes[process].server;
     const struct message *message = &item->packet.message;
-    if (message->kind == MESSAGE_WELCOME && message->generation > oracle->scores.generation)
-        begin_scores(&oracle->scores, message);
-    else if (message->kind == MESSAGE_WELCOME && oracle->scores.base == 0 &&
-             message->welcome.restore)
-        oracle->scores.base = message->welcome.restore_step;
-    if (message->kind == MESSAGE_PONG && !oracle->failed)
-        check_settled(oracle, message);
-    if (oracle->mode_invariants->said != NULL && !oracle->failed)
-        oracle->mode_invariants->said(oracle, process, item);
+    const struct order *order = order_of(&item->packet);
+    if (w->failed)
+        return;
+    if (order != NULL && order->kind == ORDER_EVENT)
+        check_score(w, server, &order->event);
+    if (message->kind == MESSAGE_WELCOME && message->generation > server->scores.generation)
+        server->scores = (struct oracle_scores){.generation = message->generation};
+    if (w->mode_invariants->said != NULL)
+        w->mode_invariants->said(w, process, item);
 }
 
 /* --- the end --------------------------------------------------------------------------------- */
-
-static void finish_chunk(struct oracle *w, const struct oracle_chunk *chunk, uint32_t index,
-                         uint64_t step)
-{
-    if (chunk->had != step)
-        oracle_fail(w, "chunk %u ends after %" PRIu64 " batches and the job at step %" PRIu64,
-                    index, chunk->had, step);
-    if (chunk->group.members > 0)
-        oracle_fail(w, "chunk %u ends with gradients that are not applied", index);
-    if (chunk->leaves_in > 0)
-        oracle_fail(w, "chunk %u ends within a step", index);
-    if (w->mode_invariants->finish != NULL)
-        w->mode_invariants->finish(w, chunk, index, step);
-}
 
 void oracle_finish(struct oracle *oracle, uint64_t step)
 {
@@ -1344,8 +1124,16 @@ void oracle_finish(struct oracle *oracle, uint64_t step)
         const struct oracle_server *server = w->processes[i].server;
         if (server == NULL || !server->alive || !server->current)
             continue;
-        for (uint32_t j = 0; j < w->partition->chunk_count; j++)
-            if (w->partition->chunks[j].server == server->index && server->chunks[j].loaded)
-                finish_chunk(w, &server->chunks[j], j, step);
+        for (uint32_t j = 0; j < w->partition->chunk_count; j++) {
+            const struct oracle_chunk *chunk = &server->chunks[j];
+            if (w->partition->chunks[j].server != server->index || !chunk->loaded)
+                continue;
+            if (chunk->had != step || chunk->group.members > 0 || chunk->leaves_in > 0 ||
+                (!w->mode_invariants->serial && memchr(chunk->batches, 0, step) != NULL))
+                oracle_fail(w,
+                            "chunk %u ends after %" PRIu64 " batches, and the job at step %" PRIu64
+                            " with each of them once",
+                            j, chunk->had, step);
+        }
     }
 }

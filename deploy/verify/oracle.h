@@ -1,31 +1,24 @@
 /* oracle.h - watches a simulated cluster and says when it breaks a promise.
  *
  * It sees every message that goes into an owner core and comes out of one, every set of parameters
- * a trainer is given and every request a session makes, and holds them against a model of its own:
- * in sync mode the serial training of the same job, in async mode the same gradients applied in the
- * order in which the owners took them. From the gradient it knows beforehand which verdict and
- * which version must come out. Processes come, die and load what they had at a cut: the model of
- * their chunks goes back with them, and only to a cut that the witness has seen. What it checks, by
- * the names of proto/CONTRACT.md section 1:
+ * a trainer is given and every request a session makes. What a version's values are it knows by a serial
+ * model: the serial training of the same job, or in async mode the same gradients applied in the order in
+ * which the owners took them. Of messages it holds few properties, by the names of proto/CONTRACT.md
+ * section 1; what a mode's own are is in mode_invariants.h, what the record has in record_check.h, and the
+ * states of a core are held by the core's own checks (common/base/invariant.h).
  *
- *   A1 S6    a (chunk, batch) or (chunk, step, leaf) counts once; what comes again is a duplicate
- *   A3 A4    what a worker holds of a chunk only gets newer within a generation, and has its own
- *            gradients in it
- *   A5       staleness is versions at apply minus versions at compute
- *   A8 S7    parameters are bit for bit some version of each chunk; in sync mode all of one
- *   S3 S4    one update a step, when all leaves are in and not before; stale gradients change
- *            nothing; chunks of one generation are at most one version apart
- *   S5       applied + stale + duplicate + rejected is what came
- *   S8       who waits for a version is answered in the moment it is there
- *   S12      apply, version + 1, release: values leave only as the version they are
- *   A9       what a score is made of are the values that each chunk had after just so many batches,
- *            and they are not let go before the score is whole, or can never be;
- *            a model that is kept as a file is of these values, all of one generation
- *   F1       a worker that has been replaced is not heard any more
- *   F2       one owner a leaf and assignment
- *   F3       a cut that can be taken is taken, of each chunk in the moment it gets there
- *   F4       all servers begin a generation from one cut, at its version and with its batches;
- *            nothing that was made after it is seen again, and batches are given from it on
+ *   once         a (chunk, batch) or (chunk, step, leaf) counts once; what comes again is a duplicate;
+ *                who asks after one hears whether it is there (A1 S3 S6)
+ *   order        a chunk says the version that it has, and what a worker holds only gets newer (A4 A5)
+ *   barrier      a request is answered, or waits for a version that is not there; in the moment it is
+ *                there it is answered, and the version before stays until it cannot be needed (S4 S8);
+ *                an answer gives back what its request weighs, once
+ *   not early    values leave only as the version they are: to workers, scores, checkpoints, models that
+ *                are kept (A8 A9 S7 S12); a score is said when all its shares are there
+ *   counts       what a server counts is what came (S5 A5)
+ *   cuts         F3 a cut that can be taken is taken of each chunk in the moment it gets there; F4 all
+ *                servers begin a generation from one cut; F1 a worker that has been replaced is not heard
+ *                any more; F2 one owner a leaf and assignment
  *
  * Threads: one. The first broken promise is kept, and everything after it ignored. */
 
@@ -35,8 +28,10 @@
 #include <stdbool.h>
 #include <stdint.h>
 
+#include "common/base/histogram.h"
 #include "common/job/partition.h"
 #include "common/wire/outbox.h"
+#include "deploy/engine/simulated_process.h"
 #include "deploy/verify/record_check.h"
 #include "deploy/verify/simulated_work.h"
 #include "ps/orders/orders.h"
@@ -44,37 +39,27 @@
 #define ORACLE_WORKERS_MAX 64 /* Indexes. */
 
 struct oracle_counts {
-    uint64_t gradients, applied, stale, duplicate, rejected; /* Of chunks. */
-    uint64_t updates;                                        /* Of chunks. */
+    uint64_t gradients, retries;    /* Of chunks; and those asked after. */
+    struct verdict_counts verdicts; /* Of backup only those that were said. */
     uint64_t staleness_sum, staleness_max;
-    uint64_t pulls, skewed_pulls; /* Sets of parameters, and those of different versions. */
-    uint64_t refused, moved_on;
-    uint64_t cuts;
-    uint64_t loads; /* Of chunks, from a checkpoint. */
-    uint64_t retries, receipts, newest;
+    uint64_t skewed_pulls; /* Sets of parameters of different versions. */
+    uint64_t moved_on;
+    uint64_t loads;       /* Of chunks, from a checkpoint. */
     uint64_t sums, slots; /* That replicas were fed with, by chunk. */
     uint64_t identities;  /* Counts of staleness that were held against owners. */
     struct record_counts record;
-    uint64_t closes, resent, left_out; /* Backup: steps, those said before, leaves not counted. */
-    uint64_t shares;                   /* Of scores, whose values were right. */
-    uint64_t handed;                   /* Chunks of models to be kept. */
+    uint64_t shares; /* Of scores, whose values were right. */
+    uint64_t handed; /* Chunks of models to be kept. */
 };
 
 void oracle_counts_add(struct oracle_counts *to, const struct oracle_counts *from);
 
 /* A request that waits at the barrier. */
-struct oracle_waiting_read {
-    bool waiting;
-    uint64_t peer, request, want_version;
+struct oracle_waiting {
+    uint64_t peer, request, want_version; /* 0: there is none. */
 };
 
-#define ORACLE_PARTS_MAX 256
-
-/* What a chunk has been sent of the open step, where not all leaves may count; and which do, of a step. */
-struct oracle_part {
-    struct node node;
-    uint32_t examples;
-};
+/* Which leaves a step is made of, where not all may count. */
 struct oracle_closed {
     bool there;
     uint64_t step;
@@ -82,9 +67,6 @@ struct oracle_closed {
 };
 
 struct oracle_chunk {
-    struct oracle_part parts[ORACLE_PARTS_MAX]; /* [part_count] */
-    uint32_t part_count;
-    struct oracle_closed closed[2]; /* Place step % 2. */
     bool loaded;
     uint32_t arrays; /* Bits of those that have been loaded. */
     uint64_t version;
@@ -98,32 +80,34 @@ struct oracle_chunk {
     uint8_t *leaves;        /* Sync: [leaves of a step] 1: counted in the open step. */
     uint8_t *batches;       /* Async: [steps] 1: applied. */
     uint32_t leaves_in;
-    bool to_snapshot; /* When it comes to snapshot_step. */
+    bool is_used;      /* A gradient was made from this version: all chunks have it. */
+    bool has_advanced; /* By the item that its owner has now. */
+    bool to_snapshot;  /* When it comes to snapshot_step. */
     uint64_t snapshot_step;
-    struct oracle_waiting_read *waiting_read; /* Sync: [ORACLE_WORKERS_MAX] */
-    uint64_t *staleness; /* Async: [steps] of the batches from `first` to `had`. */
-    uint64_t first;      /* Batches that it was loaded with. */
-    struct {
-        uint64_t ticket, request;
-    } answered[ORACLE_WORKERS_MAX]; /* With compensation: the latest that was given values. */
-    uint64_t scored;       /* The last count of batches that is scored; 0: none, of this loading. */
-    uint64_t scored_check; /* Of its values then, where the witness has them itself. */
-    uint64_t settled;      /* Its owner was told that scores up to this count are made. */
+    struct oracle_waiting waiting[ORACLE_WORKERS_MAX];
 };
 
-/* One owner of a server process. */
+/* One owner of a server process, since its latest LOAD. */
 struct oracle_owner {
-    uint64_t generation, load_step; /* Of its latest LOAD. */
+    uint64_t generation, load_step;
     struct verdict_counts verdicts;
-    uint64_t cut_taken; /* Step after that of its latest cut taken, in this generation. */
-    bool
-        snapshot_owed; /* It has been told to cut at snapshot_step, and has not said what came of it. */
-    bool snapshot_possible; /* No chunk was past that step. */
+    struct histogram staleness; /* Of batches that count. */
+    uint64_t gradients;
+    /* It has been told to cut at snapshot_step, and has not said what came of it; no chunk was past it. */
+    bool snapshot_owed, snapshot_possible;
     uint64_t snapshot_step;
     struct {
         uint64_t ticket;
         uint32_t process;
-    } known[ORACLE_WORKERS_MAX]; /* Who was heard as which worker, in this generation. */
+    } known
+        [ORACLE_WORKERS_MAX]; /* Who was heard as which worker: server 0 may count tickets anew. */
+};
+
+/* Shares of a score that server 0 has heard. */
+struct oracle_scores {
+    uint64_t generation, batches;
+    uint32_t shares, come;
+    uint64_t had[16]; /* Bits: shares. */
 };
 
 /* One process that is a server. */
@@ -135,6 +119,7 @@ struct oracle_server {
     struct model_state state;    /* Async: its chunks as they stand. */
     struct oracle_chunk *chunks; /* [chunk_count] */
     struct oracle_owner *owners; /* [owners_a_server] */
+    struct oracle_scores scores; /* Of server 0. */
 };
 
 /* What a worker process holds of a chunk. */
@@ -150,11 +135,8 @@ struct oracle_held {
 struct oracle_worker {
     uint32_t index;
     uint64_t generation;      /* As its session says. */
-    uint64_t step;            /* Of its work. */
     struct oracle_held *held; /* [chunk_count] */
     float *base;              /* [elements] what it computes from. */
-    uint64_t *given;          /* Async: [steps] in which life of its leases it was given. */
-    uint64_t leases;          /* Lives: a START begins another. */
 };
 
 /* One process: a server or a worker, the other is NULL. */
@@ -172,42 +154,24 @@ struct oracle_even {
 struct oracle_expected {
     struct oracle_server *server;
     uint32_t owner;
-    bool exchange, gradient, retry;
+    const struct owner *core;
+    bool exchange;
     uint32_t chunk;
     uint64_t peer, request;
     uint64_t weight; /* To be given back. */
+    bool knows_verdict, counts_staleness;
     enum verdict verdict;
     uint64_t staleness, want_version;
-    bool want, newest, answered, missing;
-    bool scored, kept;  /* Values for a score; and they must be there. */
+    bool want, newest, answered;
+    bool missing;       /* A gradient that is asked after. */
     bool slots;         /* Values and slots of a version, which there are only of the newest. */
-    bool receipt;       /* One is owed at once. */
-    bool may_be_silent; /* Waits at the barrier, or is dropped. */
-};
-
-/* What server 0 was told of scores, in a generation. */
-struct oracle_scores {
-    uint64_t generation, base; /* Which, and the step that it begins at. */
-    uint64_t passed;           /* No chunk of some server keeps values of lesser counts any more. */
-    uint64_t batches;          /* Of the shares that have come. */
-    uint32_t shares, come;
-    uint64_t had[16]; /* Bits: shares. */
-    uint64_t whole;   /* The last count of which all shares came, ... */
-    bool ends_whole;  /* ... and whether that of the job's end was, in any generation. */
+    bool may_be_silent; /* There can have been no such gradient; or it is for a score. */
 };
 
 /* Who computes a leaf: [leaves of a step] of two steps that follow each other. */
 struct oracle_lease {
     uint64_t generation, step;
     uint32_t assignment, worker;
-};
-
-/* Async: which batches server 0 has given in its generation. */
-struct oracle_giving {
-    bool begun;
-    uint32_t server_0; /* Its process. */
-    uint64_t generation;
-    uint64_t next; /* The first never given. */
 };
 
 /* Where steps are made of sets of leaves: what server 0 has told of them, and the serial training. */
@@ -245,15 +209,11 @@ struct oracle {
     uint32_t process_count;
     uint64_t *known; /* [known_capacity] hashes of (chunk, version, values) that ever were. */
     size_t known_count, known_capacity;
-    struct oracle_even even; /* Async: what the latest cut is like. */
-    bool begun;
+    struct oracle_even even;               /* Async: what the latest cut is like. */
     uint64_t begun_generation, begun_step; /* The latest that an owner was told to load. */
     struct oracle_lease *leases;           /* Sync: [2][leaves of a step] */
-    struct oracle_giving giving;           /* Async, ssp. */
     struct oracle_sets sets;               /* Backup. */
     bool forgetful; /* What was told of sets may be lost: a disk has failed. */
-    struct oracle_scores scores;
-    uint64_t most_started; /* One more than the highest batch or step given to a trainer. */
     struct oracle_expected expected;
     struct oracle_counts counts;
     bool failed;
@@ -279,31 +239,29 @@ void oracle_ends(struct oracle *oracle, uint32_t process);
 void oracle_fail(struct oracle *oracle, const char *format, ...)
     __attribute__((format(printf, 2, 3)));
 
-/* Before an owner is given a packet, and with everything it puts out for it. `sender` is the
- * process that an EXCHANGE really comes from. */
-void oracle_owner_takes(struct oracle *oracle, uint32_t process, uint32_t owner,
+/* For the observer of a struct check_run (deploy/engine/observer.h). */
+void oracle_owner_takes(void *check_run, const struct simulated_process *process, uint32_t owner,
                         const struct packet *packet, uint32_t sender);
-void oracle_owner_gave(struct oracle *oracle, uint32_t process, const struct outgoing *item);
-void oracle_owner_done(struct oracle *oracle);
-
-/* A trainer is started, is given parameters, has computed from them. */
-void oracle_start(struct oracle *oracle, uint32_t process, const struct message *message);
-void oracle_work(struct oracle *oracle, uint32_t process, uint64_t step, bool enough,
-                 const float *parameters);
-void oracle_computed(struct oracle *oracle, uint32_t process, const float *parameters);
-/* It scores a share, and has scored it: on values that every chunk had after so many batches. */
-void oracle_scored(struct oracle *oracle, uint32_t process, uint64_t generation,
+void oracle_owner_gave(void *check_run, const struct simulated_process *process,
+                       const struct outgoing *item);
+void oracle_owner_done(void *check_run);
+void oracle_start(void *check_run, const struct simulated_process *process,
+                  const struct message *message);
+void oracle_work(void *check_run, const struct simulated_process *process, uint64_t step,
+                 bool enough, const float *parameters);
+void oracle_leases(void *check_run, const struct simulated_process *process, uint32_t assignment,
+                   uint64_t step, struct node node);
+void oracle_computed(void *check_run, const struct simulated_process *process,
+                     const float *parameters);
+void oracle_scored(void *check_run, const struct simulated_process *process, uint64_t generation,
                    const struct message_work *work, const float *values);
-/* Which leaves it computes of a step. */
-void oracle_leases(struct oracle *oracle, uint32_t process, uint32_t assignment, uint64_t step,
-                   struct node node);
+void oracle_session_asks(void *check_run, const struct simulated_process *process,
+                         const struct packet *packet);
 
-/* Server 0 hears a message, and says one or gives an order. `to`: the process at the other end. */
-void oracle_coordinator_hears(struct oracle *oracle, const struct packet *packet);
+/* Server 0 hears a message, and says one or gives an order. */
+void oracle_coordinator_hears(struct oracle *oracle, uint32_t process,
+                              const struct message *message);
 void oracle_coordinator_says(struct oracle *oracle, uint32_t process, const struct outgoing *item);
-
-/* A session sends something to a server. */
-void oracle_session_asks(struct oracle *oracle, uint32_t process, const struct packet *packet);
 
 /* At the end: every chunk that a server holds to which workers spoke has had exactly the updates up
  * to `step`. */

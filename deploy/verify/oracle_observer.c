@@ -1,4 +1,4 @@
-/* oracle_observer.c - from the engine's words to the witness's, one function each. */
+/* oracle_observer.c - what the engine says that the oracle does not hear itself. */
 
 #include "deploy/verify/oracle_observer.h"
 
@@ -147,7 +147,6 @@ static void note_sent(void *context, const struct simulated_process *p,
         x->announced = true;
     if (message->kind != MESSAGE_REFUSED)
         return;
-    x->oracle.counts.refused++;
     if (x->options.plan == NULL)
         oracle_fail(&x->oracle, "%s/%u refuses somebody: %s", p->is_server ? "ps" : "worker",
                     p->index, message->refused.text);
@@ -161,7 +160,7 @@ static void note_heard(void *context, const struct simulated_process *p, struct 
         check_memory(x, p);
     }
     if (p->index == 0)
-        oracle_coordinator_hears(&x->oracle, packet);
+        oracle_coordinator_hears(&x->oracle, p->number, &packet->message);
 }
 
 /* What is said to be a checkpoint is one, whoever is killed now. */
@@ -193,60 +192,6 @@ static void note_said(void *context, const struct simulated_process *p, const st
         oracle_coordinator_says(&x->oracle, p->number, item);
 }
 
-static void note_asked(void *context, const struct simulated_process *p,
-                       const struct packet *packet)
-{
-    oracle_session_asks(&((struct check_run *)context)->oracle, p->number, packet);
-}
-
-/* --- what is done ---------------------------------------------------------------------------- */
-
-static void note_taken(void *context, const struct simulated_process *p, uint32_t owner,
-                       const struct packet *packet, uint32_t sender)
-{
-    oracle_owner_takes(&((struct check_run *)context)->oracle, p->number, owner, packet, sender);
-}
-
-static void note_given(void *context, const struct simulated_process *p,
-                       const struct outgoing *item)
-{
-    oracle_owner_gave(&((struct check_run *)context)->oracle, p->number, item);
-}
-
-static void note_done(void *context)
-{
-    oracle_owner_done(&((struct check_run *)context)->oracle);
-}
-
-static void note_trainer_start(void *context, const struct simulated_process *p,
-                               const struct message *message)
-{
-    oracle_start(&((struct check_run *)context)->oracle, p->number, message);
-}
-
-static void note_work(void *context, const struct simulated_process *p, uint64_t step, bool enough,
-                      const float *parameters)
-{
-    oracle_work(&((struct check_run *)context)->oracle, p->number, step, enough, parameters);
-}
-
-static void note_lease(void *context, const struct simulated_process *p, uint32_t assignment,
-                       uint64_t step, struct node node)
-{
-    oracle_leases(&((struct check_run *)context)->oracle, p->number, assignment, step, node);
-}
-
-static void note_computed(void *context, const struct simulated_process *p, const float *parameters)
-{
-    oracle_computed(&((struct check_run *)context)->oracle, p->number, parameters);
-}
-
-static void note_score(void *context, const struct simulated_process *p, uint64_t generation,
-                       const struct message_work *work, const float *values)
-{
-    oracle_scored(&((struct check_run *)context)->oracle, p->number, generation, work, values);
-}
-
 static bool has_failed(const void *context)
 {
     return ((const struct check_run *)context)->oracle.failed;
@@ -257,17 +202,17 @@ struct observer oracle_observer(struct check_run *check_run)
     return (struct observer){.context = check_run,
                              .started = note_started,
                              .ended = note_end,
-                             .owner_takes = note_taken,
-                             .owner_gave = note_given,
-                             .owner_done = note_done,
+                             .owner_takes = oracle_owner_takes,
+                             .owner_gave = oracle_owner_gave,
+                             .owner_done = oracle_owner_done,
                              .sends = note_sent,
                              .server_hears = note_heard,
                              .server_says = note_said,
-                             .session_asks = note_asked,
-                             .trainer_starts = note_trainer_start,
-                             .trainer_given = note_work,
-                             .trainer_leases = note_lease,
-                             .trainer_computed = note_computed,
-                             .trainer_scores = note_score,
+                             .session_asks = oracle_session_asks,
+                             .trainer_starts = oracle_start,
+                             .trainer_given = oracle_work,
+                             .trainer_leases = oracle_leases,
+                             .trainer_computed = oracle_computed,
+                             .trainer_scores = oracle_scored,
                              .failed = has_failed};
 }

@@ -84,7 +84,7 @@ static const struct history_totals *expect_kept(enum mode mode)
     const struct history_totals *seen = &played.modes[mode];
     ck_assert_uint_eq(seen->failed, 0);
     ck_assert_uint_gt(seen->stopped, 0);
-    ck_assert_uint_gt(seen->counts.duplicate, 0);
+    ck_assert_uint_gt(seen->counts.verdicts.duplicate, 0);
     ck_assert_uint_gt(seen->counts.loads, 0);
     ck_assert_uint_gt(seen->kept, 0);
     ck_assert_uint_gt(seen->network.overtaking, 0);
@@ -100,7 +100,7 @@ static const struct history_totals *expect_kept(enum mode mode)
 TEST_PLAIN(sync_histories_end_with_the_bits_of_serial_training)
 {
     const struct history_totals *seen = expect_kept(MODE_SYNC);
-    ck_assert_uint_gt(seen->counts.stale, 0);
+    ck_assert_uint_gt(seen->counts.verdicts.stale, 0);
 }
 
 TEST_PLAIN(allreduce_histories_end_with_the_bits_of_serial_training)
@@ -113,7 +113,7 @@ TEST_PLAIN(allreduce_histories_end_with_the_bits_of_serial_training)
 TEST_PLAIN(backup_histories_end_with_the_bits_of_their_sets)
 {
     const struct history_totals *seen = expect_kept(MODE_BACKUP);
-    ck_assert_uint_gt(seen->counts.stale, 0);
+    ck_assert_uint_gt(seen->counts.verdicts.stale, 0);
 }
 
 TEST_PLAIN(async_histories_apply_every_batch_once)
