@@ -144,7 +144,8 @@ TEST_PLAIN(equal_workers_are_as_stale_with_a_bound_as_without)
 {
     /* What the bound limits is how far clocks are apart: where nobody waits the mean is async's. */
     struct history_result bounded_one = bounded(3, 4, 1);
-    double mean = (double)bounded_one.counts.staleness_sum / (double)bounded_one.counts.verdicts.applied;
+    double mean =
+        (double)bounded_one.counts.staleness_sum / (double)bounded_one.counts.verdicts.applied;
     ck_assert_double_ge(mean, 3 * 0.85);
     ck_assert_double_le(mean, 3 * 1.15);
 }
