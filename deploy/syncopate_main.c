@@ -35,6 +35,7 @@ static const struct command commands[] = {
     {"evaluate", OPTION_EVALUATE, command_evaluate, NULL},
     {"export", OPTION_EXPORT, command_export, NULL},
     {"inspect", OPTION_INSPECT, command_inspect, NULL},
+    {"serve", OPTION_SERVE, command_serve, NULL},
     {"replay", OPTION_REPLAY, command_replay, NULL},
     {"trace", OPTION_TRACE, command_trace, NULL},
     {"leave", OPTION_LEAVE, command_leave, NULL},

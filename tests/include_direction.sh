@@ -43,7 +43,7 @@ deploy  figures
 deploy  report
 deploy  compare
 deploy  explain verify simulate
-deploy  inspect follow run
+deploy  inspect follow run serve
 deploy  command
 deploy  .'
 most=22 # Files of C that a folder has.

@@ -16,7 +16,6 @@
 #include "common/options/options_text.h"
 #include "common/process/log.h"
 #include "common/process/output.h"
-#include "common/watch/http_place.h"
 
 #define TASK_ASKS             " ('syncopate task' asks Slurm, MPI, torchrun or TF_CONFIG)"
 #define SUGGESTION_LENGTH_MAX 64
@@ -755,11 +754,6 @@ static enum status check_launch(const struct parser *parser)
     if (options->ps == 0)
         return refuse(parser, "--ps=0: one process alone needs no other host; write 'syncopate "
                               "run --ps 0'");
-    struct http_place place;
-    if (options->serve != NULL && http_place_read(options->serve, &place) &&
-        !http_place_is_loopback(&place))
-        return refuse(parser, "%s: server 0's page comes here through ssh, to a port of loopback",
-                      source_of(parser, "serve"));
     if (options->workers == 0 && options->job.backup_workers > 0)
         return refuse(parser, "%s: needs --workers, too", source_of(parser, "backup-workers"));
     return STATUS_OK;

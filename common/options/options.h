@@ -55,7 +55,8 @@ enum option_user {
     OPTION_TASK = 65536,
     OPTION_LAUNCH = 131072,
     OPTION_PROBE = 262144,
-    OPTION_USER_LAST = OPTION_PROBE,
+    OPTION_SERVE = 524288,
+    OPTION_USER_LAST = OPTION_SERVE,
 };
 
 /* What simulate's options say of a cluster and of what goes wrong in it: texts that their rooms read

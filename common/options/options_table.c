@@ -793,7 +793,7 @@ const struct option_row option_rows[] = {
      "0: never."},
     {"watch", OPTION_GROUP_OUTPUT, OPTION_KIND_FLAG, FIELD(watch), OPTION_INSPECT, NULL, NULL, 0, 0,
      NULL, NULL,
-     "Look again and again until the job has ended, and say how: on a terminal in the same place, "
+     "Look at a job again and again until it has ended, and say how: on a terminal in the same place, "
      "elsewhere a line each time (with --json an object)."},
     {"alive", OPTION_GROUP_OUTPUT, OPTION_KIND_FLAG, FIELD(alive), OPTION_INSPECT, NULL, NULL, 0, 0, NULL, NULL,
      "Only whether the server at host:port, 0 or another, answers: exit code 0, else 5. For an engine's probes."},
@@ -854,9 +854,14 @@ const struct option_row option_rows[] = {
      "Steps that a trace is of: the first, the last, the slowest, and one that took as long as most."},
     {"serve", OPTION_GROUP_OUTPUT, OPTION_KIND_TEXT, FIELD(serve), SERVES | ONE_RUN, "[ADDRESS:]PORT", NULL, 0, 0,
      &choice_serve, NULL,
-     "Answer HTTP there: server 0 the page of its job, all /metrics for Prometheus, /healthz and /readyz for probes. "
+     "Answer HTTP there: the page of the job, of server 0, run and launch; /metrics for Prometheus, /healthz and "
+     "/readyz for probes. "
      "Without ADDRESS only from this host; 0.0.0.0 or [::] is every one: then the page needs the token that is "
      "printed, and any program that reaches it may read the metrics. PORT 0: any that is free."},
+    {"bind", OPTION_GROUP_OUTPUT, OPTION_KIND_TEXT, FIELD(serve), OPTION_SERVE, "[ADDRESS:]PORT", NULL, 0, 0, &choice_serve,
+     NULL,
+     "Where. Without ADDRESS only for this host; 0.0.0.0 or [::] for others as well, who need the token that is printed. "
+     "Default: any port that is free."},
     {"quiet", OPTION_GROUP_OUTPUT, OPTION_KIND_FLAG, FIELD(quiet), OPTION_TRACE, NULL, NULL, 0, 0,
      NULL, NULL, "Nothing but what is wrong: the result is in the files."},
     {"quiet", OPTION_GROUP_OUTPUT, OPTION_KIND_FLAG, FIELD(quiet),
@@ -947,6 +952,8 @@ const char *option_user_program(enum option_user user)
         return "syncopate launch";
     case OPTION_PROBE:
         return "syncopate probe";
+    case OPTION_SERVE:
+        return "syncopate serve";
     }
     return "syncopate";
 }

@@ -106,6 +106,12 @@ static const struct program_text program_texts[] = {
      "Say what is in a checkpoint, a model or a run directory, what a comparison says, or what a "
      "running job (host:port of server 0) is doing.",
      "  syncopate inspect runs/async4/checkpoints/step-000000000938"},
+    {OPTION_SERVE, "PATH [options]", "the path of a run's folder or a comparison's",
+     "the page of a run or a comparison, while it goes on and afterwards",
+     "Show the page of the run or comparison in a folder to a browser, at the address that is "
+     "printed, until it is "
+     "stopped. Of a run under way it has what is in the folder; run --serve has its members, too.",
+     "  syncopate serve runs/async4"},
     {OPTION_REPLAY, "PATH [options]", "the path of a run's folder",
      "make a recorded run again, to the bit, or with one thing changed",
      "Make a run again in this one process from the record in its folder: the same gradients from "

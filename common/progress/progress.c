@@ -463,15 +463,6 @@ void progress_open(struct progress *progress, FILE *out, struct progress_style s
         progress->offset = whole_lines_bytes(progress->file);
 }
 
-void progress_catch_up(struct progress *progress)
-{
-    bool quiet = progress->style.quiet;
-    progress->style.quiet = true;
-    progress->offset = 0;
-    read_events(progress);
-    progress->style.quiet = quiet;
-}
-
 void progress_tick(struct progress *progress, double now)
 {
     read_events(progress);

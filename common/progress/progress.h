@@ -81,9 +81,6 @@ struct progress {
 void progress_open(struct progress *progress, FILE *out, struct progress_style style,
                    const char *run, double now);
 
-/* Take in what there was before, too, without showing it again: where the run stands. */
-void progress_catch_up(struct progress *progress);
-
 /* Take in what is new and show it; call a few times a second. */
 void progress_tick(struct progress *progress, double now);
 

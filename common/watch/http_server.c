@@ -6,6 +6,7 @@
 #include <errno.h>
 #include <microhttpd.h>
 #include <netinet/in.h>
+#include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -234,6 +235,8 @@ enum status http_server_start(struct http_server **server, const struct http_pla
     if (file < 0)
         return error_set(error, STATUS_EXISTS, "cannot listen on port %u of %s: %s", place->port,
                          place->address, strerror(errno));
+    sigset_t all, before;
+    sigfillset(&all);
     struct http_server *s = calloc(1, sizeof *s);
     if (s != NULL) {
         s->answer = answer;
@@ -241,6 +244,7 @@ enum status http_server_start(struct http_server **server, const struct http_pla
         s->place = *place;
         s->place.port = port_of(file);
         snprintf(s->token, sizeof s->token, "%s", token != NULL ? token : "");
+        pthread_sigmask(SIG_SETMASK, &all, &before); /* Signals are for other threads. */
         s->daemon =
             MHD_start_daemon(MHD_USE_INTERNAL_POLLING_THREAD | MHD_USE_POLL, 0, NULL, NULL, handle,
                              s, MHD_OPTION_LISTEN_SOCKET, file, MHD_OPTION_CONNECTION_LIMIT,
@@ -248,6 +252,7 @@ enum status http_server_start(struct http_server **server, const struct http_pla
                              (unsigned)HTTP_CONNECTIONS_MAX / 2, MHD_OPTION_CONNECTION_MEMORY_LIMIT,
                              (size_t)HTTP_CONNECTION_BYTES, MHD_OPTION_CONNECTION_TIMEOUT,
                              (unsigned)HTTP_SILENCE_SECONDS, MHD_OPTION_END);
+        pthread_sigmask(SIG_SETMASK, &before, NULL);
     }
     if (s != NULL && s->daemon != NULL) {
         *server = s;

@@ -24,7 +24,6 @@
 #include "deploy/inspect/inspect_facts.h"
 #include "deploy/inspect/inspect_json.h"
 #include "deploy/inspect/probe.h"
-#include "deploy/inspect/watch_run.h"
 #include "deploy/simulate/account.h"
 
 #define REDRAW_SECONDS 1.0  /* Between looks, on a terminal ... */
@@ -302,15 +301,12 @@ static int inspect_path(const char *path, const struct inspect_style *style, str
     enum inspected what = what_is(path, error);
     if (what == NOTHING)
         return command_exit_code(error->status);
-    if (style->watch && what != RUN) {
-        error_set(error, STATUS_INVALID,
-                  "--watch is for a run directory, or host:port of server 0; "
-                  "%s does not change",
-                  path);
+    if (style->watch) {
+        error_set(
+            error, STATUS_INVALID,
+            "--watch is for host:port of server 0; 'syncopate serve' shows a folder as it grows");
         return EXIT_USAGE;
     }
-    if (style->watch)
-        return command_exit_code(watch_run(path, style, error));
     return command_exit_code(style->json ? print_json(what, path, error)
                                          : print_text(what, path, error));
 }

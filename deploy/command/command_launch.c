@@ -351,7 +351,7 @@ static int open_launch(void *context, struct run_plan *plan, struct error *error
     if (code == EXIT_DONE)
         code = prepare_keys(launch, options, error);
     launch->hosts.ssh = launch->ssh;
-    if (options->serve != NULL) { /* A port here is the same port there. */
+    if (options->serve != NULL) { /* What server 0 says of the job comes to the same port here. */
         snprintf(launch->with_page, sizeof launch->with_page, "%.900s -L %s:%s", launch->ssh,
                  options->serve, options->serve);
         launch->hosts.server_0_ssh = launch->with_page;

@@ -25,7 +25,6 @@
 #include "common/store/occupancy.h"
 #include "common/store/restore.h"
 #include "common/store/run_directory.h"
-#include "common/watch/http_place.h"
 #include "common/watch/http_token.h"
 #include "deploy/command/command.h"
 #include "deploy/command/run_venue.h"
@@ -34,6 +33,7 @@
 #include "deploy/launcher/ports.h"
 #include "deploy/run/run_json.h"
 #include "deploy/run/run_plan.h"
+#include "deploy/serve/folder_pages.h"
 #include "deploy/trace/run_trace.h"
 #include "worker/workload.h"
 
@@ -43,8 +43,11 @@ struct plan {
     int log; /* With --explain: the log of all children. */
     char log_name[16];
     struct run_trace trace;
-    int page_port; /* Held for server 0's page; -1: none is. */
-    char serve[HTTP_URL_MAX], page[HTTP_URL_MAX];
+    const char *serve; /* Where the page is; NULL: nowhere. */
+    int page_port;     /* Held for server 0, which says how the job is; -1: none is. */
+    char server_0[32], page[HTTP_URL_MAX];
+    struct folder_pages pages;
+    struct http_server *http;
     double began; /* The command, by clock_now_seconds. */
 };
 
@@ -86,25 +89,40 @@ static int check(struct plan *plan, struct error *error)
 
 /* --- the page (--serve) ----------------------------------------------------------------------- */
 
-/* Server 0 has it. Its port is held meanwhile, as that of a server (ports.h). */
+/* Server 0 says how the job is, at a port of loopback that is held meanwhile, as that of a server
+ * (ports.h). */
+static enum status hold_page_port(struct plan *plan, struct error *error)
+{
+    if (plan->run.options.serve == NULL)
+        return STATUS_OK;
+    plan->page_port = port_hold(&plan->pages.server_0_port);
+    if (plan->page_port < 0)
+        return error_set(error, STATUS_IO, "--serve: there is no free port: %s", strerror(errno));
+    snprintf(plan->server_0, sizeof plan->server_0, "127.0.0.1:%u", plan->pages.server_0_port);
+    plan->serve = plan->run.options.serve;
+    plan->run.options.serve = plan->server_0;
+    return STATUS_OK;
+}
+
 static enum status open_page(struct plan *plan, struct error *error)
 {
     struct http_place place;
-    struct options *options = &plan->run.options;
     char token[HTTP_TOKEN_DIGITS + 1] = "";
     enum status status = STATUS_OK;
-    if (options->serve == NULL || !http_place_read(options->serve, &place))
+    if (plan->serve == NULL || !http_place_read(plan->serve, &place))
         return STATUS_OK;
-    if (place.port == 0 && (plan->page_port = port_hold(&place.port)) < 0)
-        return error_set(error, STATUS_IO, "--serve: there is no free port: %s", strerror(errno));
+    plan->pages.folder = plan->run.out;
+    plan->pages.trace = plan->trace.file;
     if (!http_place_is_loopback(&place))
         status = http_token_open(plan->run.out, token, error);
-    snprintf(plan->serve, sizeof plan->serve,
-             strchr(place.address, ':') != NULL ? "[%s]:%u" : "%s:%u", place.address, place.port);
-    http_place_url(&place, token, plan->page);
-    options->serve = plan->serve;
+    if (status == STATUS_OK)
+        status =
+            http_server_start(&plan->http, &place, token, folder_pages_answer, &plan->pages, error);
+    if (status != STATUS_OK)
+        return status;
+    http_place_url(http_server_place(plan->http), token, plan->page);
     plan->run.page = plan->page;
-    return status;
+    return STATUS_OK;
 }
 
 /* --- running --------------------------------------------------------------------------------- */
@@ -276,7 +294,8 @@ static int run(struct plan *plan, struct launch_result *result, struct error *er
     struct error no_summary = {0};
     const char *program = plan->venue->program;
     if (open_log(plan, error) != STATUS_OK ||
-        run_trace_open(&plan->trace, &plan->run.options, error) != STATUS_OK)
+        run_trace_open(&plan->trace, &plan->run.options, error) != STATUS_OK ||
+        open_page(plan, error) != STATUS_OK)
         return command_fail(program, EXIT_CANNOT_OPEN, error);
     if (!plan->run.options.quiet)
         run_plan_print(&plan->run);
@@ -289,6 +308,7 @@ static int run(struct plan *plan, struct launch_result *result, struct error *er
     enum status status = STATUS_OK;
     if (code == EXIT_DONE || stop)
         status = print_summary(plan, result->restarts, &no_summary);
+    http_server_stop(&plan->http);
     write_trace(plan);
     run_trace_close(&plan->trace);
     notice_absence(&audience, "");
@@ -334,7 +354,7 @@ static int make_ready(struct plan *plan, struct error *error)
     if (code == EXIT_DONE)
         code = check(plan, error);
     if (code == EXIT_DONE)
-        code = command_exit_code(open_page(plan, error));
+        code = command_exit_code(hold_page_port(plan, error));
     if (code == EXIT_DONE && venue->open != NULL)
         code = venue->open(venue->context, &plan->run, error);
     return code;

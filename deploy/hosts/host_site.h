@@ -21,7 +21,7 @@
 struct host_site {
     struct site site; /* For the launcher. */
     const char *ssh;
-    const char *server_0_ssh; /* To server 0, whose page comes with it; NULL: as to others. */
+    const char *server_0_ssh; /* To server 0, with a port of it; NULL: as to others. */
     const struct host_list *list;
     struct placement *placement;
     const struct job_keys *keys; /* NULL: no keys. */

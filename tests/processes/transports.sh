@@ -540,6 +540,16 @@ run alone 2 syncopate run --ps 0 --serve 0
 says alone "serve=0: server 0 has the page, and --ps=0 has none"
 kill -TERM "${pids[run]}"
 ends run 143
+start shown syncopate serve "$work/served"
+says shown "^http://127.0.0.1:[0-9]+/$"
+page=$(sed -nE 's|http://127.0.0.1:([0-9]+)/|\1|p' "$work/shown.log")
+answers "$page" /state 200 || fail "a run that has ended has no state: $status"
+if [[ $body != *'"live":false,'*'"state":"stopped"'* ]]; then fail "its state is another: $body"; fi
+answers "$page" /events 200 || fail "a run that has ended has no events: $status"
+kill -INT "${pids[shown]}"
+ends shown 130
+run nothing 5 syncopate serve "$work"
+says nothing "is no folder of a run .no run.json., and none of a comparison"
 ok "run --serve: who is waited for, logs and events, at one address, also of a server 0 that was started again"
 
 # --- strangers ------------------------------------------------------------------------------------

@@ -199,7 +199,6 @@ speaks worker syncopate-worker --ps-hosts "$address" --workers 1 "${small[@]}" -
 shown() { progressed watched && grep -q "^running  epoch " "$work/watch.out"; }
 within 20 shown || fail "the job does not get on"
 kill -STOP "${pids[worker]}" # It runs as long as it is looked at.
-speaks follow syncopate inspect "$work/watched" --watch --log-every 0.1
 does look 0 inspect "$address"
 for line in "mode: sync" "train loss: [0-9.]+, accuracy [0-9.]+ % \(mean over [0-9,]+ examples? of epoch [12]\)" "window: batch .*"; do
     grep -qE "^$line$" "$work/look.out" || fail "inspect does not say $line"
@@ -210,7 +209,7 @@ is look-json steps 64
 waits() { "$build/syncopate" inspect "$address" --json | grep -q '"waiting": "step [0-9]* waits for worker/0 on .*: nothing heard for'; }
 within 10 waits || fail "inspect does not say for whom the step waits"
 kill -CONT "${pids[worker]}"
-for name in ps worker watch watch-json follow; do ends "$name" 0; done
+for name in ps worker watch watch-json; do ends "$name" 0; done
 if ! said watch "has gone$" && [ "$(tail -n 1 "$work/watch.out")" != "the job has ended; 64 of 64 updates; $work/watched" ]; then
     fail "--watch ends with: $(tail -n 1 "$work/watch.out")"
 fi
@@ -221,7 +220,6 @@ if said watch-json "has gone$"; then echo 0 >>"$work/codes"; fi
 if [ "$(sed '$d' "$work/codes" | sort -u)" != null ] || [ "$(tail -n 1 "$work/codes")" != 0 ]; then
     fail "exit codes: $(tr '\n' ' ' <"$work/codes")"
 fi
-[ "$(tail -n 1 "$work/follow.out")" = "the run has ended: done" ] || fail "--watch of a run directory ends otherwise"
 does late 5 inspect "$address" --watch
 ok "--watch shows the job until it has ended, says how, and exits 0"
 

@@ -179,8 +179,6 @@ TEST(a_run_is_told_of_to_people)
     expect_in(f->out, "test accuracy");
     expect_in(f->out, "(of this model)");
     ck_assert_str_eq(f->err, "");
-    ck_assert_int_eq(call(f, command_inspect, "inspect", "--watch", f->run, NULL), EXIT_DONE);
-    expect_in(f->out, "the run has ended: done");
 }
 
 TEST(a_run_its_checkpoint_and_its_model_have_the_same_parameters)
@@ -246,7 +244,7 @@ TEST(what_is_damaged_is_named)
 TEST(what_cannot_be_inspected_is_refused)
 {
     expect_refusal(f, call(f, command_inspect, "inspect", "--watch", f->model, NULL), EXIT_USAGE,
-                   "--watch is for a run directory");
+                   "--watch is for host:port");
     expect_refusal(f, call(f, command_inspect, "inspect", f->spare, NULL), EXIT_CANNOT_OPEN,
                    "spare");
     expect_refusal(f, call(f, command_inspect, "inspect", f->folder, NULL), EXIT_CANNOT_OPEN,
