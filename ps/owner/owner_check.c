@@ -34,9 +34,9 @@ static void check_owned(const struct owner *owner, const struct owned *owned)
     RULE(chunk->plan == owner->plan && owned->shard.rules == owner->rules,
          "O7 every chunk is of the one plan, and follows its rules");
     RULE(owned->snapshot_step == UINT64_MAX || owned->snapshot_step > chunk->batches,
-         "O1 a cut is made as soon as its batches are there");
+         "O1 a snapshot is taken as soon as its batches are there");
     RULE(IMPLIES(owned->snapshot_step != UINT64_MAX, owner->to_load == 0),
-         "O2 nothing is cut while chunks are loaded");
+         "O2 no snapshot is due while chunks are loaded");
     RULE(IMPLIES(owner->records && owner->to_load == 0,
                  owned->log.from + owned->log.count == chunk->batches),
          "O3 every batch that a chunk has had is noted");
@@ -45,7 +45,7 @@ static void check_owned(const struct owner *owner, const struct owned *owned)
     RULE(IMPLIES(owner->to_load == 0, owned->arrays_loaded == 0 || is_loaded(owner, owned)),
          "O9 a chunk is loaded whole");
     RULE(owner->filled || (chunk->batches == 0 && owned->snapshot_step == UINT64_MAX),
-         "O10 without values there is neither a version nor a cut");
+         "O10 without values there is neither a version nor a snapshot");
 }
 
 void owner_check(const struct owner *owner)
@@ -61,7 +61,7 @@ void owner_check(const struct owner *owner)
         to_snapshot += owned->snapshot_step != UINT64_MAX;
         RULE(snapshot_step == UINT64_MAX || owned->snapshot_step == UINT64_MAX ||
                  owned->snapshot_step == snapshot_step,
-             "O12 one cut is under way at a time");
+             "O12 one snapshot is under way at a time");
         snapshot_step = owned->snapshot_step != UINT64_MAX ? owned->snapshot_step : snapshot_step;
     }
     RULE(owner->to_load == 0 || owner->to_load == to_load,

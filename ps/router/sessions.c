@@ -69,17 +69,17 @@ enum sender sessions_judge(struct sessions *sessions, const struct packet *packe
 bool sessions_let_in(struct sessions *sessions, uint32_t worker, uint64_t weight)
 {
     struct worker_session *session = &sessions->all[worker];
-    if (session->under_way > 0 && session->under_way + weight > sessions->window)
+    if (session->with_owners > 0 && session->with_owners + weight > sessions->window)
         return false;
-    session->under_way += weight;
+    session->with_owners += weight;
     return true;
 }
 
 void sessions_settle(struct sessions *sessions, uint32_t worker, uint64_t weight)
 {
     struct worker_session *session = &sessions->all[worker];
-    assert(session->under_way >= weight);
-    session->under_way -= weight;
+    assert(session->with_owners >= weight);
+    session->with_owners -= weight;
 }
 
 struct frame *sessions_give(struct sessions *sessions, uint32_t worker, struct frame *values)
@@ -104,7 +104,8 @@ void sessions_check(const struct sessions *sessions)
     RULE(sessions->end <= JOB_WORKERS_MAX, "no worker has a number beyond the last");
     for (uint32_t i = 0; i < sessions->end; i++) {
         const struct worker_session *session = &sessions->all[i];
-        RULE(session->known || session->under_way == 0, "an unknown session has nothing under way");
+        RULE(session->known || session->with_owners == 0,
+             "an unknown session has nothing with the owners");
         RULE(session->known || session->answers == NULL, "an unknown session has no answers");
         RULE(session->answers == NULL || in_flight_bytes(session->answers) <= sessions->answers_max,
              "no process has more on its way to it than it may");

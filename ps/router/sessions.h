@@ -30,7 +30,7 @@ struct worker_session {
     bool known;
     uint64_t incarnation, ticket, proof;
     uint8_t key[KEY_BYTES];
-    uint64_t under_way;        /* Bytes with the owners. */
+    uint64_t with_owners;      /* Bytes of its messages that are with the owners. */
     struct in_flight *answers; /* Values in flight to this process; NULL before the first. */
 };
 
