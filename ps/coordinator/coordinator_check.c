@@ -103,15 +103,14 @@ static void check_stop(const struct coordinator *c)
 /* This core's own time: see coordinator_time. */
 static void check_times(const struct coordinator *c)
 {
-    const struct run *run = &c->run;
-    uint64_t now_us = run->now_us;
+    uint64_t now_us = c->run.now_us;
     RULE(28,
-         run->entered_us <= now_us && c->members.waited_us <= now_us &&
+         c->run.entered_us <= now_us && c->members.waited_us <= now_us &&
              c->finishing.sent_us <= now_us && c->finishing.stop_us <= now_us &&
              c->members.lonely_us <= now_us && c->snapshot.sent_us <= now_us &&
              c->snapshot.reached_us <= now_us && c->snapshot.over_us <= now_us,
          "nothing has been in the future");
-    reporter_check(&c->reporter, run_wall(run));
+    reporter_check(&c->reporter, run_wall(&c->run));
 }
 
 void coordinator_check(const struct coordinator *c)

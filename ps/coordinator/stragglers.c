@@ -19,14 +19,12 @@ void stragglers_moved(struct member *worker, uint64_t now_us)
 void stragglers_heard(struct member *worker, const struct message_ping *ping, bool current,
                       uint64_t now_us)
 {
-    if (ping->step != worker->pace.step || ping->computing != worker->pace.computing)
+    bool dealt = current && ping->assignment > worker->dealt.assignment;
+    if (dealt || ping->step != worker->pace.step || ping->computing != worker->pace.computing)
         stragglers_moved(worker, now_us);
+    worker->dealt.assignment = dealt ? ping->assignment : worker->dealt.assignment;
     worker->pace.step = ping->step;
     worker->pace.computing = ping->computing;
-    if (!current || ping->assignment <= worker->dealt.assignment)
-        return;
-    worker->dealt.assignment = ping->assignment;
-    stragglers_moved(worker, now_us);
 }
 
 bool stragglers_is_stuck(struct member *worker, uint32_t index, bool owes, const char *what,
