@@ -189,9 +189,10 @@ static uint64_t frame_bytes(uint64_t bytes)
     return bytes + (bytes > 255 ? 9 : 2);
 }
 
-/* As a TCP stream is cut into segments, the last of a message its own. */
-uint64_t nics_wire_bytes(const struct cluster_segment *segment, uint64_t header_bytes,
-                         uint64_t payload_bytes, bool local)
+/* The size of a message on the wire, as a TCP stream is cut into segments, the last of a message its
+ * own. local: between processes of one host, without segments. */
+static uint64_t wire_bytes(const struct cluster_segment *segment, uint64_t header_bytes,
+                           uint64_t payload_bytes, bool local)
 {
     uint64_t bytes = frame_bytes(header_bytes);
     if (payload_bytes > 0)
@@ -206,7 +207,7 @@ static void put_behind(struct nics *nics, uint32_t number, uint64_t now_ns, stru
     parcel->next = NULL;
     *(stream->first == NULL ? &stream->first : &stream->last->next) = parcel;
     stream->last = parcel;
-    uint64_t bytes = nics_wire_bytes(&nics->segment, parcel->carried_bytes, payload, stream->local);
+    uint64_t bytes = wire_bytes(&nics->segment, parcel->carried_bytes, payload, stream->local);
     if (network_send(nics->network, number, bytes, now_ns, parcel) != STATUS_OK)
         out_of_memory();
 }

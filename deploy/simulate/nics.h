@@ -11,8 +11,8 @@
  * A wire of the engine is a TCP connection: two streams, up and down, between the host of its
  * client and that of its server. A replacement of a process has the same host, with its card. A
  * message has the size of a real one: its header and its payload as ZeroMQ's frames, in segments
- * (nics_wire_bytes). It is delivered when its last byte has arrived; those of a stream are
- * delivered in the order of sending.
+ * with headers, but between processes of one host. It is delivered when its last byte has arrived;
+ * those of a stream are delivered in the order of sending.
  *
  * When a connection breaks, these of its messages still arrive:
  *
@@ -96,10 +96,5 @@ void nics_forget_use(struct nics *nics);
 /* Counted one by one; and the maximum number of simultaneous streams. */
 uint64_t nics_under_way(const struct nics *nics);
 uint64_t nics_streams_most(const struct nics *nics);
-
-/* The size of a message on the wire; without a payload payload_bytes is 0. local: between processes
- * of one host, with long segments and no headers. */
-uint64_t nics_wire_bytes(const struct cluster_segment *segment, uint64_t header_bytes,
-                         uint64_t payload_bytes, bool local);
 
 #endif
