@@ -68,6 +68,7 @@ struct endpoint {
     enum greeting greeting;  /* Connecting: the greeting at the last question. */
     uint64_t looked_us;
     uint64_t said_us; /* Connecting: time of the last send. */
+    bool drained;     /* There was no message, and libzmq was not called since. */
 };
 
 static enum status set_int(void *socket, int option, int value)
@@ -245,6 +246,7 @@ static enum status zmq_endpoint_send(struct endpoint *endpoint, uint64_t peer, c
                                      size_t header_bytes, struct frame *payload, uint64_t place)
 {
     (void)place;
+    endpoint->drained = false;
     int more = payload != NULL ? ZMQ_SNDMORE : 0;
     enum status status = STATUS_OK;
     if (endpoint->listening) {
@@ -340,6 +342,7 @@ static enum status receive_parts(struct endpoint *endpoint, struct received *rec
         if (zmq_msg_recv(&part, endpoint->socket, ZMQ_DONTWAIT) < 0) {
             int reason = zmq_errno();
             zmq_msg_close(&part);
+            endpoint->drained = reason == EAGAIN;
             return reason == EAGAIN || reason == EINTR ? STATUS_AGAIN : STATUS_IO;
         }
         part_came();
@@ -415,6 +418,7 @@ static bool is_refused(const struct endpoint *endpoint)
 
 static void look(struct endpoint *endpoint)
 {
+    endpoint->drained = false;
     endpoint->looked_us = clock_now_us();
     monitor_look(&endpoint->monitor, endpoint->looked_us);
     if (endpoint->listening)
@@ -440,6 +444,7 @@ static enum status zmq_endpoint_receive(struct endpoint *endpoint, struct receiv
     received->header_bytes = 0;
     received->payload = NULL;
     received->sender = (struct identity){0};
+    endpoint->drained = false;
     return receive_parts(endpoint, received);
 }
 
@@ -499,6 +504,7 @@ static enum status zmq_refusal(struct endpoint *endpoint, char *text, size_t siz
 
 static void zmq_shun(struct endpoint *endpoint, const char *who)
 {
+    endpoint->drained = false;
     dialer_shun(&endpoint->dialer, who, clock_now_us());
 }
 
@@ -544,76 +550,48 @@ static bool has_message(void *socket)
     return zmq_getsockopt(socket, ZMQ_EVENTS, &events, &size) != 0 || (events & ZMQ_POLLIN) != 0;
 }
 
-/* What may wake the caller: sockets and doorbells. zmq_poll would ask each socket twice, with
- * system calls of its own each time. */
-struct waking {
-    struct pollfd *items;
-    struct endpoint *const *endpoints;
-    size_t count, doorbells, used;
-    uint64_t said_us; /* When something was last sent to a server. */
-};
-
-static void add_waking(struct waking *waking, int fd)
+/* Whether any has a message. A call of libzmq may take what the descriptor would say, so a socket
+ * is asked unless it is drained. */
+static bool any_has_message(struct endpoint *const *endpoints, size_t count)
 {
-    waking->items[waking->used++] = (struct pollfd){fd, POLLIN, 0};
-}
-
-static void find_waking(struct waking *waking, const int *doorbells)
-{
-    for (size_t i = 0; i < waking->count; i++) {
-        uint64_t said_us = waking->endpoints[i]->said_us;
-        waking->said_us = said_us > waking->said_us ? said_us : waking->said_us;
-        add_waking(waking, descriptor_of(waking->endpoints[i]->socket));
+    bool any = false;
+    for (size_t i = 0; i < count; i++) {
+        endpoints[i]->drained = endpoints[i]->drained || !has_message(endpoints[i]->socket);
+        any = any || !endpoints[i]->drained;
     }
-    for (size_t i = 0; i < waking->doorbells; i++)
-        add_waking(waking, doorbells[i]);
+    return any;
 }
 
-static bool has_come(const struct waking *waking)
-{
-    bool come = false;
-    const struct pollfd *items = waking->items;
-    for (size_t i = 0; i < waking->count; i++)
-        come = (items[i].revents != 0 && has_message(waking->endpoints[i]->socket)) || come;
-    for (size_t i = 0; i < waking->doorbells; i++)
-        come = come || items[waking->count + i].revents != 0;
-    return come;
-}
-
-/* Earlier messages make no descriptor readable. */
-static bool is_here(const struct waking *waking)
-{
-    bool here = false;
-    for (size_t i = 0; i < waking->count; i++)
-        here = has_message(waking->endpoints[i]->socket) || here;
-    return here;
-}
-
-/* A wake-up takes as long as a short answer. So after a send this polls for a while, and yields
- * the processor to other threads. */
+/* zmq_poll would ask each socket twice, with system calls of its own each time. A wake-up takes as
+ * long as a short answer: after a send this polls for a while, and yields the processor to other
+ * threads. */
 static void zmq_wait(struct transport *transport, struct endpoint *const *endpoints, size_t count,
                      const int *doorbells, size_t doorbell_count, int timeout_ms)
 {
     (void)transport;
     struct pollfd items[2 * (JOB_SERVERS_MAX + 1) + TRANSPORT_DOORBELLS_MAX]; /* Or of shm_wait. */
-    struct waking waking = {items, endpoints, count, .doorbells = doorbell_count};
+    uint64_t now_us = clock_now_us(), said_us = 0;
     assert(count + doorbell_count <= sizeof items / sizeof *items);
-    uint64_t now_us = clock_now_us();
     for (size_t i = 0; i < count; i++) {
         look_when_due(endpoints[i], now_us);
         int patience_ms = dialer_patience_ms(&endpoints[i]->dialer);
         if (patience_ms > 0 && (timeout_ms < 0 || timeout_ms > patience_ms))
             timeout_ms = patience_ms; /* The caller will look again. */
+        said_us = endpoints[i]->said_us > said_us ? endpoints[i]->said_us : said_us;
+        items[i] = (struct pollfd){descriptor_of(endpoints[i]->socket), POLLIN, 0};
     }
+    for (size_t i = 0; i < doorbell_count; i++)
+        items[count + i] = (struct pollfd){doorbells[i], POLLIN, 0};
     timeout_ms = clock_patience_ms(timeout_ms);
-    find_waking(&waking, doorbells);
-    bool come = is_here(&waking), waits = true;
-    while (!come && waits) {
-        bool asks = timeout_ms != 0 && clock_now_us() - waking.said_us < ANSWER_US;
+    for (bool over = false; !over && !any_has_message(endpoints, count);) {
+        bool asks = timeout_ms != 0 && clock_now_us() - said_us < ANSWER_US;
         int left_ms = left_of(timeout_ms, now_us);
-        int ready = poll(waking.items, waking.used, asks ? 0 : left_ms);
-        come = ready > 0 && has_come(&waking);
-        waits = asks || (ready > 0 && left_ms != 0);
+        int ready = poll(items, count + doorbell_count, asks ? 0 : left_ms);
+        over = !asks && (ready <= 0 || left_ms == 0);
+        for (size_t i = 0; i < count && ready > 0; i++)
+            endpoints[i]->drained = endpoints[i]->drained && items[i].revents == 0;
+        for (size_t i = count; i < count + doorbell_count && ready > 0; i++)
+            over = over || items[i].revents != 0;
         if (asks && ready <= 0)
             sched_yield();
     }

@@ -381,6 +381,25 @@ TEST_PAIR(what_is_there_already_ends_waiting, ZMQ, WAYS, listener, connector)
     }
 }
 
+/* The same when it was received without a wait. */
+TEST_PAIR(what_came_beside_a_message_ends_waiting, ZMQ, WAYS, listener, connector)
+{
+    struct received received;
+    send_text(client, 0, "x", NULL);
+    receive(server);
+    while (t->receive(server, &received) == STATUS_OK)
+        continue;
+    for (int i = 0; i < 3; i++)
+        send_text(client, 0, "x", NULL);
+    do
+        usleep(20000);
+    while (t->receive(server, &received) != STATUS_OK);
+    uint64_t began_us = clock_now_us();
+    t->wait(transport, &server, 1, NULL, 0, 5000);
+    ck_assert_uint_lt(clock_now_us() - began_us, 4000000);
+    receive(server);
+}
+
 TEST_TIMES(what_nobody_received_is_given_back_at_the_end, WAYS)
 {
     char bound[ADDRESS_MAX];
