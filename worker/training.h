@@ -26,7 +26,7 @@ enum status training_node(struct training *training, const struct trainer_work *
                           const float *parameters, struct push *push, float *gradient,
                           const struct ready *ready, struct error *error);
 
-/* Train until the job ends, for any reason; then client_exit_code tells. */
+/* Train until the job ends, for any reason; then client_trainer(client)->exit_code tells. */
 void training_run(struct training *training, struct client *client);
 
 #endif

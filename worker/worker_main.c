@@ -207,8 +207,8 @@ static int train_as_asked(struct client *client, struct workload *workload,
     struct training training = training_of(workload, options, options->task_index);
     training_run(&training, client);
     signals_stop(&signals);
-    error_set(error, STATUS_OK, "%s", client_exit_reason(client));
-    return client_exit_code(client);
+    error_set(error, STATUS_OK, "%s", client_trainer(client)->reason);
+    return client_trainer(client)->exit_code;
 }
 
 /* The begin of --start-timeout: this process's; but after a long read of data there is half a

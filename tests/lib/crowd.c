@@ -128,8 +128,8 @@ static void *work(void *argument)
         push_step(member, &todo);
         pushed = true;
     }
-    snprintf(worker->end, sizeof worker->end, "%s", client_exit_reason(member->client));
-    atomic_store(&worker->exit_code, client_exit_code(member->client));
+    snprintf(worker->end, sizeof worker->end, "%s", client_trainer(member->client)->reason);
+    atomic_store(&worker->exit_code, client_trainer(member->client)->exit_code);
     client_close(&member->client);
     return NULL;
 }

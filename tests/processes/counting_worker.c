@@ -153,8 +153,8 @@ static int run(struct counting_worker *w, struct error *error)
             train(w);
             signals_stop(&signals);
         }
-        exit_code = client_exit_code(w->client);
-        error_set(error, STATUS_OK, "%s", client_exit_reason(w->client));
+        exit_code = client_trainer(w->client)->exit_code;
+        error_set(error, STATUS_OK, "%s", client_trainer(w->client)->reason);
         client_close(&w->client);
     }
     transport->operations->destroy(&transport);

@@ -317,8 +317,8 @@ static void *worker_run(void *argument)
         return NULL;
     }
     train(worker);
-    worker->exit_code = client_exit_code(worker->client);
-    snprintf(worker->reason, sizeof worker->reason, "%s", client_exit_reason(worker->client));
+    worker->exit_code = client_trainer(worker->client)->exit_code;
+    snprintf(worker->reason, sizeof worker->reason, "%s", client_trainer(worker->client)->reason);
     client_close(&worker->client);
     return NULL;
 }

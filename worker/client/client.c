@@ -1,10 +1,8 @@
 /* client.c - sockets and threads around session.h. The thread that has the driver lock moves the
- * messages: the trainer's while it waits, a second one while it computes. Messages that a
- * connection cannot take yet are kept in order. */
+ * messages: the trainer's while it waits, a second one while it computes. */
 
 #include "worker/client/client.h"
 
-#include <assert.h>
 #include <poll.h>
 #include <pthread.h>
 #include <stdatomic.h>
@@ -12,7 +10,6 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/eventfd.h>
-#include <time.h>
 #include <unistd.h>
 
 #include "common/base/clock.h"
@@ -23,9 +20,8 @@
 #include "common/process/headroom.h"
 #include "common/process/log.h"
 #include "common/transport/shm/rendezvous.h"
-#include "common/wire/outbox.h"
+#include "worker/client/backlog.h"
 #include "worker/client/driver_lock.h"
-#include "worker/client/exchange.h"
 #include "worker/client/session.h"
 
 #define TICK_MS          100
@@ -37,15 +33,36 @@
 #define SHARING_MS       10 /* Between looks for memory that servers hand over. */
 #define GRADIENTS_MAX    (TREE_COVER_MAX + 2)
 #define STUCK_US         10000000u /* For the trainer to notice that the job has ended. */
-/* Of messages that a connection could not take yet; beyond this they are dropped. All are
- * repeated. */
-#define PENDING_BYTES (2u * WINDOW_BYTES)
-#define PENDING_MAX   (16u << 10)
 
-/* Messages that a connection could not take yet, in order. */
-struct pending {
-    struct outbox items;
-    uint64_t bytes; /* Of payloads. */
+/* What other threads ask of the driver, and how much of it the session has been told. */
+struct requests {
+    atomic_bool close, leave, abandoned;
+    atomic_int stop_code; /* 0: go on. */
+    bool stop_sent, leave_sent, abandoned_noted;
+};
+
+/* With one server. */
+struct link {
+    struct backlog backlog;
+    uint64_t asked;      /* Incarnation that was asked to share memory. */
+    enum status sharing; /* The result of asking it. */
+};
+
+/* Buffers, made when needed; the first `out` hold gradients of this step. */
+struct gradients {
+    struct frame *frames[GRADIENTS_MAX];
+    uint32_t count, out;
+    bool apart;  /* They must be in memory that no server sees. */
+    bool shared; /* They are in memory that server 0 sees, */
+    uint64_t of; /* of this incarnation. */
+};
+
+/* A step that is begun before all its values are here. */
+struct early {
+    uint64_t begins_at; /* Element up to which they are needed for it; 0: all are. */
+    uint64_t step, front;
+    uint64_t serial; /* The number of its values; 0: none has begun. */
+    bool goes_on;    /* The values are those that it began with. */
 };
 
 struct client {
@@ -57,127 +74,28 @@ struct client {
     struct driver_lock driver_lock; /* Guards everything down to `heeded_us`. */
     struct session *session;
     struct endpoint **servers; /* [server_count] */
-    struct pending *pending;   /* [server_count] */
-    uint64_t *asked;           /* [server_count] incarnation that was asked to share memory. */
-    enum status *sharing;      /* [server_count] the result of asking it. */
+    struct link *links;        /* [server_count] */
     struct outbox outbox;
     struct outbox for_trainer; /* What client_next has yet to hear. */
-    bool stop_sent, leave_sent, abandoned_noted;
-    bool unanswered;  /* Server 0 has never been heard. */
-    uint64_t over_us; /* When the session was over; 0: it is not. */
+    bool unanswered;           /* Server 0 has never been heard. */
+    uint64_t over_us;          /* When the session was over; 0: it is not. */
     uint64_t said_us, heeded_us;
 
     pthread_t thread; /* Drives while the trainer computes. */
     bool started;
-    int doorbell; /* eventfd: the driver should look at the flags. */
-    atomic_bool close;
-    atomic_bool leave, abandoned;
-    atomic_int stop_code;                   /* 0: go on. */
-    struct trainer trainer;                 /* On the caller's thread, as is all below. */
-    struct outbox said;                     /* By it. */
-    const float *view;                      /* [elements] the parameters. */
-    const float *scored;                    /* [elements] those to be scored. */
-    uint32_t refusals;                      /* Of the given batch; see step_shape.h. */
-    bool apart;                             /* Gradients must be in memory that no server sees. */
-    struct frame *gradients[GRADIENTS_MAX]; /* Made when needed. */
-    uint32_t gradient_count;
-    /* Element up to which the next step's values are needed to begin early; 0: all. */
-    uint64_t begins_at;
-    /* The step that is begun early, and the element up to which its values are here. */
-    uint64_t early_step, front;
-    uint64_t serial;        /* The number of those values; 0: it has not begun. */
-    bool goes_on;           /* The values are those that it began with. */
-    uint32_t gradients_out; /* Gradients of this step that were pushed. */
-    bool gradients_shared;
-    uint64_t gradients_of; /* In whose memory: server 0's incarnation. */
-    bool shares;           /* All servers share memory with this process. */
+    int doorbell; /* eventfd: the driver should look at the requests. */
+    struct requests requests;
+    struct trainer trainer; /* On the caller's thread, as is all below. */
+    struct outbox said;     /* By it. */
+    const float *view;      /* [elements] the parameters. */
+    const float *scored;    /* [elements] those to be scored. */
+    uint32_t refusals;      /* Of the given batch; see step_shape.h. */
+    struct gradients gradients;
+    struct early early;
+    bool shares; /* All servers share memory with this process. */
 };
 
 /* --- driving: the lock is held ------------------------------------------------------------- */
-
-static bool try_send(struct client *client, struct outgoing *item)
-{
-    if (item->packet.payload != NULL)
-        frame_retain(item->packet.payload); /* A send takes a reference over even when it fails. */
-    if (traffic_send(&client->traffic, client->options.transport, client->servers[item->index],
-                     item) == STATUS_AGAIN)
-        return false;
-    frame_release(item->packet.payload);
-    return true;
-}
-
-/* Whether to keep a message: not those that are repeated by themselves and often, nor any when
- * the connection has taken nothing for long. */
-static bool is_kept(const struct pending *pending, const struct packet *packet)
-{
-    enum message_kind kind = packet->message.kind;
-    uint64_t bytes = packet->payload != NULL ? packet->payload->bytes : 0;
-    if (kind == MESSAGE_JOIN || kind == MESSAGE_PING ||
-        (kind == MESSAGE_EXCHANGE && packet->message.exchange.retry))
-        return false;
-    return pending->items.count < PENDING_MAX &&
-           (pending->bytes == 0 || pending->bytes + bytes <= PENDING_BYTES);
-}
-
-static void keep(struct pending *pending, const struct outgoing *item)
-{
-    if (item->packet.payload != NULL)
-        pending->bytes += item->packet.payload->bytes;
-    outbox_append(&pending->items, item);
-}
-
-static bool is_newest(const struct packet *packet)
-{
-    return packet->message.kind == MESSAGE_EXCHANGE && packet->message.exchange.newest;
-}
-
-/* The session begins anew: its earlier requests are void. */
-static void forget_older(struct pending *pending, const struct packet *newest)
-{
-    struct outgoing item;
-    size_t count = pending->items.count;
-    pending->bytes = 0;
-    while (count-- > 0 && outbox_take(&pending->items, &item)) {
-        const struct message *message = &item.packet.message;
-        bool current =
-            is_newest(&item.packet) && message->exchange.chunk != newest->message.exchange.chunk;
-        if (message->kind == MESSAGE_EXCHANGE && !current)
-            frame_release(item.packet.payload);
-        else
-            keep(pending, &item);
-    }
-}
-
-/* Keep what cannot be sent yet, in order. */
-static void send_or_keep(struct client *client, struct outgoing *item)
-{
-    struct pending *pending = &client->pending[item->index];
-    if (is_newest(&item->packet))
-        forget_older(pending, &item->packet);
-    if (pending->items.count == 0 && try_send(client, item))
-        return;
-    if (is_kept(pending, &item->packet))
-        keep(pending, item);
-    else
-        frame_release(item->packet.payload);
-}
-
-static void send_pending(struct client *client)
-{
-    for (uint32_t i = 0; i < client->options.job->server_count; i++) {
-        struct pending *pending = &client->pending[i];
-        struct outbox *items = &pending->items;
-        while (items->count > 0) {
-            struct outgoing *item = &items->items[items->first];
-            uint64_t bytes = item->packet.payload != NULL ? item->packet.payload->bytes : 0;
-            if (!try_send(client, item))
-                break;
-            pending->bytes -= bytes;
-            items->first = (items->first + 1) % items->capacity;
-            items->count--;
-        }
-    }
-}
 
 /* Why server 0 does not answer. */
 static void explain_silence(const struct client *client, char *why, size_t size)
@@ -204,13 +122,12 @@ static void flush(struct client *client)
         if (item.packet.message.kind == MESSAGE_FINISHED)
             explain_end(client, &item.packet.message);
         if (item.to == TO_SERVER)
-            send_or_keep(client, &item);
+            backlog_send(&client->links[item.index].backlog, &item);
         else if (item.to == TO_TRAINER)
             outbox_append(&client->for_trainer, &item);
-        else if (item.index == 1)
-            log_warning("%s", item.packet.message.waiting.text);
         else
-            log_info("%s", item.packet.message.waiting.text);
+            log_write(item.index == 1 ? LOG_WARNING : LOG_INFO, "%s",
+                      item.packet.message.waiting.text);
     }
 }
 
@@ -220,16 +137,16 @@ static void flush(struct client *client)
 static void ask_to_share(struct client *client, uint32_t server, const struct message *message)
 {
     const struct transport_operations *operations = client->options.transport->operations;
-    bool answered =
-        client->asked[server] == message->incarnation && client->sharing[server] != STATUS_AGAIN;
+    struct link *link = &client->links[server];
+    bool answered = link->asked == message->incarnation && link->sharing != STATUS_AGAIN;
     if (message->kind != MESSAGE_RESULT || answered || operations->attach == NULL)
         return;
     enum status status =
         operations->attach(client->servers[server], rendezvous_name(message->incarnation));
     if (status == STATUS_EXISTS)
         return;
-    client->asked[server] = message->incarnation;
-    client->sharing[server] = status;
+    link->asked = message->incarnation;
+    link->sharing = status;
     log_debug("sharing memory with ps/%u: %s", server, status_name(status));
 }
 
@@ -296,40 +213,35 @@ static void heed_refusals(struct client *client)
     flush(client);
 }
 
-static void say_why_waiting(struct client *client)
-{
-    char why[MESSAGE_TEXT_MAX];
-    double seconds;
-    uint64_t now_us = clock_now_us();
-    const char *what = session_waiting(client->session, &seconds, now_us);
-    client->unanswered = what != NULL && what[0] == '\0';
-    if (what == NULL)
-        return;
-    if (now_us - client->said_us < WAITING_LINE_US || seconds * 1e6 < WAITING_LINE_US)
-        return;
-    if (client->unanswered)
-        explain_silence(client, why, sizeof why);
-    log_info("waiting %s%s: %s", wording_waited(seconds).text,
-             client->unanswered ? " for ps/0" : ", ps/0 says", client->unanswered ? why : what);
-    client->said_us = clock_now_us();
-}
-
 /* What it waits for, or what it is doing. */
-static void beat(struct client *client)
+static void beat(struct notify *notify, const char *what, double seconds, uint64_t now_us)
 {
     char text[NOTIFY_STATUS_MAX];
-    double seconds;
-    struct notify *notify = client->options.notify;
-    uint64_t now_us = clock_now_us();
-    if (notify == NULL)
-        return;
-    const char *what = session_waiting(client->session, &seconds, now_us);
     if (what == NULL)
         snprintf(text, sizeof text, "training");
     else
         snprintf(text, sizeof text, "waiting %s for ps/0%s%.300s", wording_waited(seconds).text,
                  what[0] != '\0' ? ", which says: " : "", what);
     notify_beat(notify, text, now_us);
+}
+
+static void say_why_waiting(struct client *client)
+{
+    char why[MESSAGE_TEXT_MAX];
+    double seconds = 0;
+    uint64_t now_us = clock_now_us();
+    const char *what = session_waiting(client->session, &seconds, now_us);
+    client->unanswered = what != NULL && what[0] == '\0';
+    if (client->options.notify != NULL)
+        beat(client->options.notify, what, seconds, now_us);
+    if (what == NULL || now_us - client->said_us < WAITING_LINE_US ||
+        seconds * 1e6 < WAITING_LINE_US)
+        return;
+    if (client->unanswered)
+        explain_silence(client, why, sizeof why);
+    log_info("waiting %s%s: %s", wording_waited(seconds).text,
+             client->unanswered ? " for ps/0" : ", ps/0 says", client->unanswered ? why : what);
+    client->said_us = clock_now_us();
 }
 
 /* A person or the launcher asks, with this exit code; 0: not yet. */
@@ -348,13 +260,15 @@ static void pass_on_request(struct client *client, enum message_kind kind, int e
 
 static void pass_on_requests(struct client *client)
 {
-    if (atomic_load(&client->abandoned) && !client->abandoned_noted) {
-        client->abandoned_noted = true;
+    if (atomic_load(&client->requests.abandoned) && !client->requests.abandoned_noted) {
+        client->requests.abandoned_noted = true;
         joining_abandon(session_joining(client->session));
     }
-    pass_on_request(client, MESSAGE_STOP, atomic_load(&client->stop_code), &client->stop_sent);
-    pass_on_request(client, MESSAGE_LEAVE, atomic_load(&client->leave) ? EXIT_TERMINATED : 0,
-                    &client->leave_sent);
+    pass_on_request(client, MESSAGE_STOP, atomic_load(&client->requests.stop_code),
+                    &client->requests.stop_sent);
+    pass_on_request(client, MESSAGE_LEAVE,
+                    atomic_load(&client->requests.leave) ? EXIT_TERMINATED : 0,
+                    &client->requests.leave_sent);
 }
 
 /* Until there may be a message, the doorbell rings, or a tick is due; at most most_ms. */
@@ -372,15 +286,15 @@ static void drive(struct client *client)
 {
     eventfd_t ignored;
     eventfd_read(client->doorbell, &ignored);
-    send_pending(client);
-    for (uint32_t i = 0; i < client->options.job->server_count; i++)
+    for (uint32_t i = 0; i < client->options.job->server_count; i++) {
+        backlog_retry(&client->links[i].backlog);
         receive(client, i);
+    }
     heed_refusals(client);
     pass_on_requests(client);
     session_tick(client->session, clock_now_us(), &client->outbox);
     flush(client);
     say_why_waiting(client);
-    beat(client);
 }
 
 /* --- the second thread --------------------------------------------------------------------- */
@@ -401,7 +315,7 @@ static void check_stuck(struct client *client)
 /* While a gradient comes, or values for the next step, messages are urgent. */
 static void help(struct client *client)
 {
-    while (!atomic_load(&client->close) && session_moves(client->session) &&
+    while (!atomic_load(&client->requests.close) && session_moves(client->session) &&
            driver_lock_helps(&client->driver_lock)) {
         await(client, UINT64_MAX);
         driver_lock_waited(&client->driver_lock);
@@ -416,7 +330,7 @@ static void *heart_run(void *argument)
 {
     struct client *client = argument;
     struct pollfd doorbell = {client->doorbell, POLLIN, 0};
-    while (!atomic_load(&client->close)) {
+    while (!atomic_load(&client->requests.close)) {
         poll(&doorbell, 1, clock_patience_ms(TICK_MS));
         if (!driver_lock_try(&client->driver_lock))
             continue; /* The trainer drives. */
@@ -438,16 +352,16 @@ static enum status connect_all(struct client *client, struct error *error)
     const struct job *job = client->options.job;
     enum status status = STATUS_OK;
     client->servers = calloc(job->server_count, sizeof *client->servers);
-    client->pending = calloc(job->server_count, sizeof *client->pending);
-    client->asked = calloc(job->server_count, sizeof *client->asked);
-    client->sharing = calloc(job->server_count, sizeof *client->sharing);
-    if (client->servers == NULL || client->pending == NULL || client->asked == NULL ||
-        client->sharing == NULL)
+    client->links = calloc(job->server_count, sizeof *client->links);
+    if (client->servers == NULL || client->links == NULL)
         return error_set(error, STATUS_MEMORY, "out of memory");
-    for (uint32_t i = 0; i < job->server_count && status == STATUS_OK; i++)
-        status = client->options.transport->operations->connect(client->options.transport,
-                                                                job->servers[i], CHUNK_BYTES_MAX,
-                                                                &client->servers[i], error);
+    for (uint32_t i = 0; i < job->server_count && status == STATUS_OK; i++) {
+        struct transport *transport = client->options.transport;
+        status = transport->operations->connect(transport, job->servers[i], CHUNK_BYTES_MAX,
+                                                &client->servers[i], error);
+        client->links[i].backlog = (struct backlog){
+            .traffic = &client->traffic, .transport = transport, .endpoint = client->servers[i]};
+    }
     return status;
 }
 
@@ -524,33 +438,32 @@ void client_close(struct client **client)
     if (c == NULL)
         return;
     if (c->started) {
-        atomic_store(&c->close, true);
+        atomic_store(&c->requests.close, true);
         eventfd_write(c->doorbell, 1);
         pthread_join(c->thread, NULL);
-        send_pending(c);
     }
     int linger_ms = c->trainer.exit_code == EXIT_START_TIMEOUT ? GIVE_UP_MS : LAST_WORDS_MS;
     for (uint32_t i = 0; i < c->options.job->server_count; i++) {
+        if (c->started)
+            backlog_retry(&c->links[i].backlog);
         if (c->servers != NULL)
             c->options.transport->operations->close(&c->servers[i], linger_ms);
-        if (c->pending != NULL)
-            outbox_free(&c->pending[i].items);
+        if (c->links != NULL)
+            outbox_free(&c->links[i].backlog.items);
     }
     session_destroy(&c->session);
     outbox_free(&c->outbox);
     outbox_free(&c->for_trainer);
     outbox_free(&c->said);
-    for (uint32_t i = 0; i < c->gradient_count; i++)
-        frame_release(c->gradients[i]);
+    for (uint32_t i = 0; i < c->gradients.count; i++)
+        frame_release(c->gradients.frames[i]);
     partition_free(&c->partition);
     driver_lock_free(&c->driver_lock);
     close(c->doorbell);
     trainer_free(&c->trainer);
     free(c->parameters);
     free(c->servers);
-    free(c->pending);
-    free(c->asked);
-    free(c->sharing);
+    free(c->links);
     free(c);
     *client = NULL;
 }
@@ -599,17 +512,17 @@ static void let_compute(struct client *client)
 static bool begin_early(struct client *client)
 {
     uint64_t step, serial;
-    if (client->begins_at == 0)
+    if (client->early.begins_at == 0)
         return false;
     uint64_t front = session_front(client->session, &step, &serial);
-    if (front == 0 || front < client->begins_at)
+    if (front == 0 || front < client->early.begins_at)
         return false;
-    client->begins_at = 0;
-    client->early_step = step;
-    client->front = front;
+    client->early.begins_at = 0;
+    client->early.step = step;
+    client->early.front = front;
     client->view = client->parameters;
-    client->goes_on = client->serial == serial;
-    client->serial = serial;
+    client->early.goes_on = client->early.serial == serial;
+    client->early.serial = serial;
     session_read(client->session, front, clock_now_us());
     let_compute(client);
     return true;
@@ -630,11 +543,12 @@ static bool take(struct client *client, struct packet *packet)
     }
     client->view = session_parameters(client->session);
     client->scored = session_scored(client->session);
-    client->apart = session_apart(client->session);
+    client->gradients.apart = session_apart(client->session);
     client->refusals = session_refusals(client->session);
-    client->begins_at = 0;
-    client->goes_on = client->serial != 0 && client->serial == session_serial(client->session);
-    client->serial = 0;
+    client->early.begins_at = 0;
+    client->early.goes_on =
+        client->early.serial != 0 && client->early.serial == session_serial(client->session);
+    client->early.serial = 0;
     driver_lock_give(&client->driver_lock);
     *packet = item.packet;
     return true;
@@ -654,14 +568,14 @@ static enum status look_for_memory(struct client *client, uint32_t *server)
             continue;
         *server = i;
         if (operations->attached == NULL ||
-            (client->sharing[i] != STATUS_OK && client->sharing[i] != STATUS_AGAIN))
+            (client->links[i].sharing != STATUS_OK && client->links[i].sharing != STATUS_AGAIN))
             return STATUS_NOT_FOUND;
         enum status status =
-            operations->attach(client->servers[i], rendezvous_name(client->asked[i]));
+            operations->attach(client->servers[i], rendezvous_name(client->links[i].asked));
         if (status == STATUS_NOT_FOUND)
             return STATUS_OK;
         if (status != STATUS_EXISTS)
-            client->sharing[i] = status;
+            client->links[i].sharing = status;
         found = STATUS_AGAIN;
     }
     client->shares = found == STATUS_OK;
@@ -715,7 +629,7 @@ static bool all_share(struct client *client)
 
 void client_begin_at(struct client *client, uint64_t end)
 {
-    client->begins_at = end;
+    client->early.begins_at = end;
 }
 
 /* The trainer takes the next message; false: there is early work meanwhile. */
@@ -735,18 +649,18 @@ enum status client_next(struct client *client, struct trainer_work *work)
     enum message_kind kind = MESSAGE_NONE;
     while (kind != MESSAGE_WORK && kind != MESSAGE_FINISHED)
         if (!give(client, &kind)) {
-            *work = trainer_expect(&client->trainer, client->early_step);
-            work->early = client->front;
-            work->begun = client->goes_on;
+            *work = trainer_expect(&client->trainer, client->early.step);
+            work->early = client->early.front;
+            work->begun = client->early.goes_on;
             return STATUS_OK;
         }
     if (kind == MESSAGE_FINISHED ||
         (client->options.must_share && !client->shares && !all_share(client)))
         return STATUS_LOST;
     *work = client->trainer.work;
-    work->begun = client->goes_on && client->early_step == work->step && work->node_count > 0;
+    work->begun = client->early.goes_on && client->early.step == work->step && work->node_count > 0;
     if (work->shares == 0)
-        client->gradients_out = 0;
+        client->gradients.out = 0;
     return STATUS_OK;
 }
 
@@ -755,7 +669,7 @@ static struct frame *lend_gradient(struct client *client, uint32_t slot)
 {
     const struct transport_operations *operations = client->options.transport->operations;
     uint64_t bytes = client->partition.elements * sizeof(float);
-    if (!client->gradients_shared)
+    if (!client->gradients.shared)
         return NULL;
     driver_lock_take(&client->driver_lock);
     struct frame *frame = operations->lend(client->servers[0], slot * bytes, bytes);
@@ -767,42 +681,42 @@ static struct frame *lend_gradient(struct client *client, uint32_t slot)
 static void move_gradients(struct client *client)
 {
     const struct transport_operations *operations = client->options.transport->operations;
+    struct gradients *gradients = &client->gradients;
     if (operations->attached == NULL || client->options.job->server_count > 1)
         return;
     driver_lock_take(&client->driver_lock);
-    bool shared = operations->attached(client->servers[0]) && !client->apart;
-    uint64_t whose = client->asked[0];
+    bool shared = operations->attached(client->servers[0]) && !gradients->apart;
+    uint64_t whose = client->links[0].asked;
     driver_lock_give(&client->driver_lock);
-    if (shared == client->gradients_shared && client->gradients_of == whose)
+    if (shared == gradients->shared && gradients->of == whose)
         return;
-    client->gradients_shared = shared;
-    client->gradients_of = whose;
-    while (client->gradient_count > 0)
-        frame_release(client->gradients[--client->gradient_count]);
+    gradients->shared = shared;
+    gradients->of = whose;
+    while (gradients->count > 0)
+        frame_release(gradients->frames[--gradients->count]);
 }
 
 /* Shared memory is not free before the step is over, whatever its frame says. */
 struct frame *client_gradient(struct client *client)
 {
-    if (client->gradients_out == 0)
+    struct gradients *gradients = &client->gradients;
+    struct frame *frame = NULL;
+    if (gradients->out == 0)
         move_gradients(client);
-    for (uint32_t i = client->gradients_out; i < client->gradient_count; i++)
-        if (frame_is_unique(client->gradients[i])) {
-            struct frame *frame = client->gradients[i];
-            client->gradients[i] = client->gradients[client->gradients_out];
-            client->gradients[client->gradients_out++] = frame;
-            return frame;
-        }
-    if (client->gradient_count == GRADIENTS_MAX)
+    uint32_t at = gradients->out;
+    while (at < gradients->count && !frame_is_unique(gradients->frames[at]))
+        at++;
+    if (at == GRADIENTS_MAX)
         return NULL;
-    struct frame *frame = lend_gradient(client, client->gradient_count);
-    if (frame == NULL)
+    if (at < gradients->count)
+        frame = gradients->frames[at];
+    else if ((frame = lend_gradient(client, at)) == NULL)
         frame = frame_create(client->partition.elements * sizeof(float));
     if (frame == NULL)
         return NULL;
-    client->gradients[client->gradient_count++] = client->gradients[client->gradients_out];
-    client->gradients[client->gradients_out++] = frame;
-    return frame;
+    gradients->count += at == gradients->count;
+    gradients->frames[at] = gradients->frames[gradients->out];
+    return gradients->frames[gradients->out++] = frame;
 }
 
 /* Polls count milliseconds: the rest after the last whole one is slept. */
@@ -854,35 +768,25 @@ void client_fail(struct client *client, int exit_code, const char *reason)
     enum message_kind kind = MESSAGE_NONE;
     trainer_fail(&client->trainer, exit_code, reason, &client->said);
     pass_on(client);
-    client->begins_at = 0;
+    client->early.begins_at = 0;
     while (kind != MESSAGE_FINISHED)
         give(client, &kind);
 }
 
 void client_request_stop(struct client *client, int exit_code)
 {
-    atomic_store(&client->stop_code, exit_code);
+    atomic_store(&client->requests.stop_code, exit_code);
     eventfd_write(client->doorbell, 1);
 }
 
 void client_abandoned(struct client *client)
 {
-    atomic_store(&client->abandoned, true);
+    atomic_store(&client->requests.abandoned, true);
     eventfd_write(client->doorbell, 1);
 }
 
 void client_request_leave(struct client *client)
 {
-    atomic_store(&client->leave, true);
+    atomic_store(&client->requests.leave, true);
     eventfd_write(client->doorbell, 1);
-}
-
-int client_exit_code(const struct client *client)
-{
-    return client->trainer.exit_code;
-}
-
-const char *client_exit_reason(const struct client *client)
-{
-    return client->trainer.reason;
 }

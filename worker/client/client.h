@@ -74,7 +74,7 @@ const float *client_parameters(const struct client *client);
 /* The same of the model to be scored; between client_next and client_evaluation. */
 const float *client_scored(const struct client *client);
 
-/* Wait for work. Any other result than STATUS_OK: the job has ended; see client_exit_code. */
+/* Wait for work. Any other result than STATUS_OK: the job has ended; why says client_trainer. */
 enum status client_next(struct client *client, struct trainer_work *work);
 
 /* Give early work, too, once the next step's parameters are here up to element `end`. Has to be
@@ -96,7 +96,7 @@ void client_rest(struct client *client, uint64_t due_ns);
 void client_ready(struct client *client, const struct push *push, struct frame *gradient,
                   uint64_t first);
 
-/* What it works on; see trainer_next and trainer_may_push. */
+/* What it works on, and how it ended; see trainer_next and trainer_may_push. */
 const struct trainer *client_trainer(const struct client *client);
 
 /* Push a node computed from the parameters; gradient came from client_gradient, and is NULL for a
@@ -117,9 +117,5 @@ void client_abandoned(struct client *client);
 
 /* This worker alone leaves, with EXIT_TERMINATED; the job goes on without it. */
 void client_request_leave(struct client *client);
-
-/* After client_next failed. */
-int client_exit_code(const struct client *client);
-const char *client_exit_reason(const struct client *client);
 
 #endif

@@ -143,7 +143,7 @@ static void make_job(struct pair *pair, const struct syncopate_pair_setting *set
 static void next(struct worker *worker)
 {
     if (client_next(worker->client, &worker->work) != STATUS_OK)
-        contender_fail(client_exit_reason(worker->client));
+        contender_fail(client_trainer(worker->client)->reason);
 }
 
 static void open_worker(struct pair *pair, uint32_t index)

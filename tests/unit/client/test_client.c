@@ -80,7 +80,8 @@ static void close_fixture(struct fixture *f)
 static struct trainer_work next(struct fixture *f)
 {
     struct trainer_work work;
-    ck_assert_msg(client_next(f->client, &work) == STATUS_OK, "%s", client_exit_reason(f->client));
+    ck_assert_msg(client_next(f->client, &work) == STATUS_OK, "%s",
+                  client_trainer(f->client)->reason);
     return work;
 }
 
@@ -142,7 +143,7 @@ static void check_end(struct fixture *f, int exit_code)
 {
     struct trainer_work work;
     ck_assert(client_next(f->client, &work) != STATUS_OK);
-    ck_assert_int_eq(client_exit_code(f->client), exit_code);
+    ck_assert_int_eq(client_trainer(f->client)->exit_code, exit_code);
 }
 
 TEST(it_goes_from_step_to_step_and_ends_when_the_job_does, MODE_SYNC)
@@ -370,7 +371,7 @@ TEST_SHARING(a_busy_server_s_memory_may_be_late_and_the_worker_says_that_it_live
 TEST_SHARING(memory_is_waited_for_until_the_start_timeout, .late = 1000)
 {
     check_end(f, EXIT_CANNOT_OPEN);
-    const char *reason = client_exit_reason(f->client);
+    const char *reason = client_trainer(f->client)->reason;
     ck_assert_msg(strstr(reason, "ps/0 has not shared its memory with this worker within 1 min") !=
                       NULL,
                   "%s", reason);
@@ -379,7 +380,7 @@ TEST_SHARING(memory_is_waited_for_until_the_start_timeout, .late = 1000)
 TEST_SHARING(a_server_elsewhere_is_not_waited_for, .elsewhere = true)
 {
     check_end(f, EXIT_CANNOT_OPEN);
-    const char *reason = client_exit_reason(f->client);
+    const char *reason = client_trainer(f->client)->reason;
     ck_assert_msg(strstr(reason, "ps/0 shares no memory with this worker") != NULL, "%s", reason);
     ck_assert_uint_eq(f->server.attach_calls, 1);
 }

@@ -99,7 +99,7 @@ TEST_PLAIN(it_trains_to_the_end_and_scores_every_epoch)
         open_fixture(&f, mode ? MODE_SYNC : MODE_ASYNC, 7);
         f.server.scores = true;
         training_run(&f.training, f.client);
-        ck_assert_int_eq(client_exit_code(f.client), EXIT_DONE);
+        ck_assert_int_eq(client_trainer(f.client)->exit_code, EXIT_DONE);
         ck_assert_uint_eq(scripted_server_count(&f.server, MESSAGE_EVALUATION), 3);
         for (unsigned i = 0; i < 3; i++) {
             const struct message_evaluation *score = &heard(&f, MESSAGE_EVALUATION, i)->evaluation;
@@ -125,7 +125,7 @@ TEST(in_async_mode_a_gradient_that_is_not_finite_is_skipped_and_counted, MODE_AS
     f->server.value = NAN;
     scripted_server_unlock(&f->server);
     training_run(&f->training, f->client);
-    ck_assert_int_eq(client_exit_code(f->client), EXIT_DONE);
+    ck_assert_int_eq(client_trainer(f->client)->exit_code, EXIT_DONE);
     for (unsigned i = 1; i <= 2; i++) {
         const struct message_exchange *exchange = &heard(f, MESSAGE_EXCHANGE, i)->exchange;
         ck_assert(exchange->skip && !exchange->gradient);
@@ -141,8 +141,8 @@ TEST(in_sync_mode_it_is_the_end, MODE_SYNC, 2)
     f->server.value = NAN;
     scripted_server_unlock(&f->server);
     training_run(&f->training, f->client);
-    ck_assert_int_eq(client_exit_code(f->client), EXIT_TRAINING_FAILED);
-    ck_assert_ptr_nonnull(strstr(client_exit_reason(f->client), "step 0, leaf 0"));
+    ck_assert_int_eq(client_trainer(f->client)->exit_code, EXIT_TRAINING_FAILED);
+    ck_assert_ptr_nonnull(strstr(client_trainer(f->client)->reason, "step 0, leaf 0"));
     ck_assert_uint_eq(scripted_server_count(&f->server, MESSAGE_STOP), 1);
 }
 
@@ -154,7 +154,7 @@ TEST(a_member_without_leaves_only_asks, MODE_SYNC, 2)
         f->server.start.position++;
     scripted_server_unlock(&f->server);
     training_run(&f->training, f->client);
-    ck_assert_int_eq(client_exit_code(f->client), EXIT_DONE);
+    ck_assert_int_eq(client_trainer(f->client)->exit_code, EXIT_DONE);
     const struct message_exchange *exchange = &heard(f, MESSAGE_EXCHANGE, 1)->exchange;
     ck_assert(exchange->want && !exchange->gradient && !exchange->has_report);
     ck_assert_uint_eq(exchange->want_version, 1);
@@ -167,7 +167,7 @@ TEST(controlled_time_is_waited_for_and_counted_as_computing, MODE_SYNC, 3)
     ck_assert(compute_time_read("constant:20ms", &f->training.throttle.time, NULL) == STATUS_OK);
     uint64_t began_us = clock_now_us(), computed_us = 0;
     training_run(&f->training, f->client);
-    ck_assert_int_eq(client_exit_code(f->client), EXIT_DONE);
+    ck_assert_int_eq(client_trainer(f->client)->exit_code, EXIT_DONE);
     ck_assert_uint_ge(clock_now_us() - began_us, 50 * 20000 / 4);
     uint32_t leaves = 0;
     for (unsigned i = 1; i <= 3; i++) {
@@ -200,7 +200,7 @@ TEST(whoever_waits_for_a_time_hears_and_says_what_there_is, MODE_SYNC, 3)
     ck_assert(pthread_create(&thread, NULL, leave_soon, f->client) == 0);
     training_run(&f->training, f->client);
     pthread_join(thread, NULL);
-    ck_assert_int_eq(client_exit_code(f->client), EXIT_TERMINATED);
+    ck_assert_int_eq(client_trainer(f->client)->exit_code, EXIT_TERMINATED);
     ck_assert_uint_eq(scripted_server_count(&f->server, MESSAGE_LEAVE), 1);
     /* The computation was not finished, and so nothing was pushed. */
     ck_assert_uint_eq(scripted_server_count(&f->server, MESSAGE_EXCHANGE), 1);
