@@ -439,6 +439,17 @@ $(BUILD)/proto/%.o: $(BUILD)/proto/%.c
 $(BUILD)/%.o: %.c | $(PROTO_C)
 	@mkdir -p $(@D)
 	$(STEP) $(CC) $(ALL_CFLAGS) -c -o $@ $<
+# The page is one file with all in it; the browser runs the script that has this hash alone.
+PAGE_HTML := $(BUILD)/deploy/page/page_text.html
+$(PAGE_HTML): deploy/page/page.html deploy/page/page.css $(addprefix deploy/page/,source.js draw.js page.js)
+	@mkdir -p $(@D)
+	@cat $(filter %.js,$^) | sed -E 's/^ +//; /^\/\*.*\*\/$$/d; /^\/\*/,/\*\/$$/d' >$(@D)/page.js
+	@hash=$$(env printf "$$(sha256sum <$(@D)/page.js | cut -c 1-64 | sed 's/../\\x&/g')" | base64) && \
+	    sed -e "s|@HASH@|$$hash|" -e '/@STYLE@/{r deploy/page/page.css' -e 'd}' -e '/@SCRIPT@/{r $(@D)/page.js' -e 'd}' $< | \
+	    sed -e ':a' -e 'N;$$!ba' -e 's|<script>\n|<script>|' >$@
+$(PAGE_HTML:.html=.inc): $(PAGE_HTML)
+	@od -An -v -tu1 $< | sed 's/ *\([0-9]*\)/\1,/g' >$@
+$(BUILD)/deploy/page/page.o: $(PAGE_HTML:.html=.inc)
 $(BUILD)/checked/%.o: %.c | $(PROTO_C)
 	@mkdir -p $(@D)
 	$(STEP) $(CC) $(ALL_CFLAGS) -DCHECKED=1 -c -o $@ $<

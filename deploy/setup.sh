@@ -54,7 +54,6 @@ table_ci=(
     "sanitizers        libclang-rt-dev        any:-"
     "completion_tests  zsh                    tool:zsh"
     "completion_tests  fish                   tool:fish"
-    "pictures_as_PNG   librsvg2-bin           tool:rsvg-convert"
     "page_tests        chromium               tool:chromium"
     "page_tests        chromium-driver        tool:chromedriver"
     "page_tests        python3-selenium       any:-"

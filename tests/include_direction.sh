@@ -39,7 +39,7 @@ worker  .
 deploy  cluster
 deploy  launcher manual replay conclusion engine calibrate trace place
 deploy  hosts
-deploy  figures
+deploy  page
 deploy  report
 deploy  compare
 deploy  explain verify simulate

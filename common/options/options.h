@@ -198,7 +198,6 @@ struct options {
 
     const char *serve; /* Where HTTP is answered; NULL: nowhere. */
 
-    bool svg_only; /* compare: no PNG of figures. */
     bool json;     /* evaluate, inspect, run: the result as one JSON object. */
     bool watch;    /* inspect: until the job has ended. */
     bool alive;    /* inspect: whether a server answers ... */

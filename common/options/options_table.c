@@ -735,8 +735,8 @@ const struct option_row option_rows[] = {
      "With --follow: folder for the best model and best.json. Default: best in the run's."},
     {"out", OPTION_GROUP_FILES, OPTION_KIND_TEXT, FIELD(out), OPTION_TRACE, "FILE", NULL, 0, 0,
      NULL, NULL,
-     "File to write: a trace, or, when it ends in .svg, a picture of one step. Default: trace.json in the "
-     "working directory."},
+     "File to write: a trace, or, when it ends in .html, a page that shows its typical and its slowest step. "
+     "Default: trace.json in the working directory."},
     {"out", OPTION_GROUP_FILES, OPTION_KIND_TEXT, FIELD(out), OPTION_CALIBRATE, "FILE", NULL, 0, 0,
      NULL, NULL, "Cluster file to write. Default: it goes to standard output, and figures to standard error."},
     {"restore", OPTION_GROUP_FILES, OPTION_KIND_TEXT, FIELD(restore), ROLES | ONE_RUN | OPTION_SIMULATE,
@@ -815,10 +815,6 @@ const struct option_row option_rows[] = {
     {"target-accuracy", OPTION_GROUP_OUTPUT, OPTION_KIND_REAL, FIELD(target_accuracy), OPTION_COMPARE, "X",
      NULL, 1e-9, 1, NULL, NULL,
      "The same to a test accuracy, as a part of 1: 0.9 is 90 %."},
-    {"svg-only", OPTION_GROUP_OUTPUT, OPTION_KIND_FLAG, FIELD(svg_only), OPTION_COMPARE, NULL, NULL, 0, 0, NULL,
-     NULL,
-     "Write figures as SVG alone. By default they are PNG, too, where rsvg-convert is installed (Debian's "
-     "librsvg2-bin)."},
     {"margin", OPTION_GROUP_OUTPUT, OPTION_KIND_REAL, FIELD(margin), OPTION_COMPARE, "POINTS", "0.5", 0, 100,
      NULL, NULL,
      "Call test accuracies equal when all of the interval of their difference is within so many points."},

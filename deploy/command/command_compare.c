@@ -455,8 +455,7 @@ static int compare(struct comparing *comparing, struct error *error)
         snprintf(remark, sizeof remark, "Ended early: %s", error->text);
     status = results_collect(results, &no_report);
     if (status == STATUS_OK && results->all.record_count > 0)
-        status = compare_report_end(&comparing->report, &results->all, remark, was_ended(code),
-                                    &no_report);
+        status = compare_report_end(&comparing->report, &results->all, remark, &no_report);
     while (signal_file_next(&comparing->signals) != 0)
         continue; /* All is made and written by now, or it is ending. */
     signal_file_close(&comparing->signals);

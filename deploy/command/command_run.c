@@ -31,6 +31,7 @@
 #include "deploy/explain/narration.h"
 #include "deploy/launcher/launch.h"
 #include "deploy/launcher/ports.h"
+#include "deploy/page/page.h"
 #include "deploy/run/run_json.h"
 #include "deploy/run/run_plan.h"
 #include "deploy/serve/folder_pages.h"
@@ -232,6 +233,14 @@ static void write_trace(const struct plan *plan)
         wording_wrap(plan->run.voice, line, fprintf(plan->run.voice, "  trace          "), 17);
 }
 
+/* What became of it, for people; of a result that is not here there is none. */
+static void write_page(const struct plan *plan)
+{
+    struct error error;
+    if (page_write_run(&disk_posix, plan->run.out, &error) != STATUS_OK)
+        command_say(plan->venue->program, LOG_WARNING, error.text);
+}
+
 /* Facts that run.json cannot have: the time of ending. It has the phases of server 0's last
  * process; after restarts the rest is unknown. */
 static void print_command(const struct plan *plan, const struct run_phases *phases,
@@ -311,6 +320,8 @@ static int run(struct plan *plan, struct launch_result *result, struct error *er
     http_server_stop(&plan->http);
     write_trace(plan);
     run_trace_close(&plan->trace);
+    if (result->claimed)
+        write_page(plan);
     notice_absence(&audience, "");
     if (code == EXIT_DONE && status != STATUS_OK) {
         *error = no_summary;

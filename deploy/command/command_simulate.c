@@ -17,6 +17,7 @@
 #include "deploy/cluster/cluster_file.h"
 #include "deploy/cluster/quantity.h"
 #include "deploy/command/command.h"
+#include "deploy/page/page.h"
 #include "deploy/run/run_json.h"
 #include "deploy/run/run_plan.h"
 #include "deploy/simulate/account.h"
@@ -378,6 +379,8 @@ static int print_end(struct laboratory *l, int code, struct error *error)
         record_free(&record);
     }
     write_trace(l);
+    if (l->kept && page_write_run(&disk_posix, l->plan.out, &no_summary) != STATUS_OK)
+        command_say(PROGRAM, LOG_WARNING, no_summary.text);
     notice_absence(l);
     if (code != EXIT_DONE)
         command_fail(PROGRAM, code, error);

@@ -1,13 +1,13 @@
 /* syncopate trace PATH: merges the files of --trace FILE into one trace, on one clock. */
 
-#include <stdlib.h>
 #include <string.h>
 
 #include "common/base/wording.h"
 #include "common/file/disk.h"
 #include "deploy/command/command.h"
-#include "deploy/figures/swim_lane.h"
+#include "deploy/page/page.h"
 #include "deploy/trace/trace.h"
+#include "deploy/trace/windows.h"
 
 static bool ends_with(const char *text, const char *ending)
 {
@@ -15,26 +15,27 @@ static bool ends_with(const char *text, const char *ending)
     return length >= end && strcmp(text + length - end, ending) == 0;
 }
 
-/* The picture of one step. */
-static enum status write_picture(const struct spans *spans, const char *path, struct error *error)
+/* Its typical and its slowest step. */
+static enum status write_page(const struct spans *spans, const char *path, struct error *error)
 {
-    const struct canvas canvas = canvas_wide();
-    char *svg = swim_lane_svg(spans, &spans->steps[spans_typical(spans)], NULL, &canvas);
-    if (svg == NULL)
-        return error_set(error, STATUS_MEMORY, "out of memory for a picture");
-    const struct disk_piece piece = {svg, strlen(svg)};
-    enum status status = disk_posix.write_file(disk_posix.context, path, &piece, 1, error);
-    free(svg);
+    struct json_writer writer;
+    json_writer_init(&writer, true);
+    json_writer_object(&writer, NULL);
+    windows_write_json(&writer, "spans.json", spans);
+    json_writer_end(&writer);
+    enum status status = writer.failed ? error_set(error, STATUS_MEMORY, "out of memory for a page")
+                                       : page_write_file(&disk_posix, path, writer.text, error);
+    json_writer_free(&writer);
     return status;
 }
 
 static void say(const struct options *options, const struct spans *spans, const char *line)
 {
-    char text[SWIM_LANE_CAPTION_MAX];
+    char text[WINDOW_TEXT_MAX];
     if (options->quiet)
         return;
     wording_wrap(stdout, line, 0, 0);
-    swim_lane_caption(spans, &spans->steps[spans_typical(spans)], text, sizeof text);
+    window_describe(spans, &spans->steps[spans_typical(spans)], text, sizeof text);
     if (text[0] != '\0')
         wording_wrap(stdout, text, 0, 0);
 }
@@ -49,13 +50,13 @@ int command_trace(const struct command_call *call, struct error *error)
     const struct trace_request request = {out, NULL, options->trace_steps, TRACE_BYTES_MAX};
     spans_init(&spans);
     enum status status = spans_read(&spans, options->path, options->trace_steps, error);
-    bool picture = ends_with(out, ".svg");
-    if (status == STATUS_OK && picture)
-        status = write_picture(&spans, out, error);
+    bool page = ends_with(out, ".html");
+    if (status == STATUS_OK && page)
+        status = write_page(&spans, out, error);
     else if (status == STATUS_OK)
         status = trace_write(&spans, &request, &written, error);
-    if (status == STATUS_OK && picture)
-        snprintf(line, sizeof line, "a picture of one step in %s", out);
+    if (status == STATUS_OK && page)
+        snprintf(line, sizeof line, "a page of two steps in %s", out);
     else if (status == STATUS_OK)
         trace_tell(&written, out, line, sizeof line);
     if (status == STATUS_OK)

@@ -10,7 +10,6 @@
 #include "common/kernels/kernels.h"
 #include "deploy/report/conclusion_table.h"
 #include "deploy/report/config.h"
-#include "deploy/report/png.h"
 #include "deploy/report/report.h"
 #include "deploy/report/table.h"
 
@@ -123,17 +122,6 @@ static void print_end(const struct compare_report *report, const struct conclusi
     fflush(report->output);
 }
 
-/* They take a second or two, in which everything else can be read. */
-static void make_png(const struct compare_report *report)
-{
-    char remark[PNG_REMARK_MAX];
-    struct png_limits limits = {PNG_SECONDS, PNG_SECONDS_ALL};
-    if (!png_make(report->folder, limits, remark) && !report->options->quiet) {
-        wording_wrap(report->output, remark, 0, 0);
-        fflush(report->output);
-    }
-}
-
 /* The content of compare.json. */
 static enum status print_json(const struct conclusion *conclusion,
                               const struct compare_report *report, struct error *error)
@@ -149,7 +137,7 @@ static enum status print_json(const struct conclusion *conclusion,
 }
 
 enum status compare_report_end(const struct compare_report *report,
-                               const struct comparison *comparison, const char *remark, bool ended,
+                               const struct comparison *comparison, const char *remark,
                                struct error *error)
 {
     struct conclusion conclusion;
@@ -159,8 +147,6 @@ enum status compare_report_end(const struct compare_report *report,
         status = write_files(report, &conclusion, remark, error);
         print_end(report, &conclusion);
     }
-    if (status == STATUS_OK && !ended && !report->options->svg_only)
-        make_png(report);
     if (report->options->json && status == STATUS_OK)
         status = print_json(&conclusion, report, error);
     conclusion_free(&conclusion);

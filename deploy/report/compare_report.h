@@ -26,10 +26,9 @@ enum status compare_report_write(const struct compare_report *report,
                                  const struct comparison *comparison, const char *remark,
                                  struct error *error);
 
-/* The same, then the table on the terminal, pictures as PNG unless it `ended` early, and the
- * object. */
+/* The same, then the table on the terminal, and the object. */
 enum status compare_report_end(const struct compare_report *report,
-                               const struct comparison *comparison, const char *remark, bool ended,
+                               const struct comparison *comparison, const char *remark,
                                struct error *error);
 
 /* A highlighted line, where there are colours. */

@@ -7,7 +7,6 @@
 
 #include "common/base/wording.h"
 #include "deploy/conclusion/conclusion_text.h"
-#include "deploy/figures/svg.h"
 #include "deploy/report/grid.h"
 #include "deploy/report/notes.h"
 
@@ -207,33 +206,22 @@ static void make_grid(struct grid *grid, const struct conclusion *conclusion,
     grid_column(grid, "", "arm", false);
     bool none = conclusion->target.kind == TARGET_NONE;
     grid_column(grid, "", "reached", none);
-    grid_unit(grid, "runs");
     grid_column(grid, "", headings->seconds.text, none);
     grid_column(grid, "", headings->versus.text, none);
-    grid_unit(grid, "times its seconds");
     grid_column(grid, "", "it is", none);
     grid_column(grid, "", "examples", none);
     grid_column(grid, "", "updates/s", false);
     grid_column(grid, "", "stale", false);
-    grid_unit(grid, "updates");
     grid_column(grid, "", "loss", false);
-    grid_unit(grid, "nats");
     grid_column(grid, "", "an update of", false);
-    grid_unit(grid, "computations x examples");
     grid_column(grid, "test", "accuracy %", true);
-    grid_begins(grid);
     grid_column(grid, "points", headings->beside.text, true);
     grid_column(grid, "equal within", headings->margin.text, true);
     grid_column(grid, "worker-seconds", headings->beside.text, true);
-    grid_unit(grid, "times");
     grid_column(grid, "moved", "by then", true);
     grid_column(grid, "", "speed-up", true);
-    grid_begins(grid);
-    grid_unit(grid, "times");
     grid_column(grid, "hardware", "efficiency", true);
-    grid_unit(grid, "of 1");
     grid_column(grid, "statistical", "efficiency", true);
-    grid_unit(grid, "of 1");
     for (size_t i = 1; i < conclusion->target.count; i++)
         grid_column(grid, "", headings->rungs[i].text, false);
     for (size_t i = 0; i < conclusion->comparison->group_count; i++)
@@ -269,25 +257,6 @@ void conclusion_write_text(FILE *stream, const struct conclusion *conclusion)
     write_grid(stream, conclusion, grid_write_text);
     for (size_t i = 0; conclusion_foot(conclusion, i, &sentence); i++)
         wording_wrap(stream, sentence.text, 0, 0);
-}
-
-static void html_sentence(FILE *stream, const struct conclusion_text *sentence)
-{
-    fputs("<p>", stream);
-    svg_escape(stream, sentence->text, sizeof sentence->text);
-    fputs("</p>\n", stream);
-}
-
-void conclusion_write_html(FILE *stream, const struct conclusion *conclusion)
-{
-    struct conclusion_text sentence;
-    fputs("<section class=\"answer\" id=\"answer\">\n", stream);
-    for (size_t i = 0; conclusion_head(conclusion, i, &sentence); i++)
-        html_sentence(stream, &sentence);
-    write_grid(stream, conclusion, grid_write_html);
-    for (size_t i = 0; conclusion_foot(conclusion, i, &sentence); i++)
-        html_sentence(stream, &sentence);
-    fputs("</section>\n", stream);
 }
 
 void conclusion_write_markdown(FILE *stream, const struct conclusion *conclusion)

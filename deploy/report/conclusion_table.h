@@ -12,7 +12,6 @@
 
 /* Within 80 columns. */
 void conclusion_write_text(FILE *stream, const struct conclusion *conclusion);
-void conclusion_write_html(FILE *stream, const struct conclusion *conclusion);
 void conclusion_write_markdown(FILE *stream, const struct conclusion *conclusion);
 void conclusion_write_latex(FILE *stream, const struct conclusion *conclusion);
 

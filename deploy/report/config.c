@@ -9,7 +9,6 @@
 
 #include "common/base/wording.h"
 #include "common/job/compensation.h"
-#include "deploy/figures/svg.h"
 
 #define LINE_BYTES 512
 
@@ -204,14 +203,6 @@ static void each_named(FILE *stream, const struct comparison *comparison, put_co
     }
 }
 
-static bool any_is_named(const struct comparison *comparison)
-{
-    for (size_t i = 0; i < comparison->group_count; i++)
-        if (comparison->groups[i].config.given[0] != '\0')
-            return true;
-    return false;
-}
-
 static void put_text(FILE *stream, const struct group *group, const char *who, const char *options)
 {
     char line[LINE_BYTES];
@@ -226,45 +217,6 @@ void configs_write_text(FILE *stream, const struct comparison *comparison)
         return;
     each_config(stream, comparison, true, put_text);
     each_config(stream, comparison, false, put_text);
-}
-
-/* Lines are broken between options only: one that is torn apart cannot be typed again. */
-static void put_options(FILE *stream, const char *options)
-{
-    while (options != NULL) {
-        const char *next = strstr(options, " --");
-        fputs(" <code>", stream);
-        svg_escape(stream, options, next != NULL ? (size_t)(next - options) : LINE_BYTES);
-        fputs("</code>", stream);
-        options = next != NULL ? next + 1 : NULL;
-    }
-}
-
-static void put_html(FILE *stream, const struct group *group, const char *who, const char *options)
-{
-    fputs("<li>", stream);
-    svg_escape(stream, who, strlen(who));
-    fputc(':', stream);
-    if (options != NULL) {
-        put_options(stream, options);
-    } else {
-        fputc(' ', stream);
-        svg_escape(stream, group_without(group), LINE_BYTES);
-    }
-    fputs("</li>\n", stream);
-}
-
-void configs_write_html(FILE *stream, const struct comparison *comparison)
-{
-    if (!any_differs(comparison) && !any_is_named(comparison))
-        return;
-    fputs("<ul class=\"arms\">\n", stream);
-    each_named(stream, comparison, put_html);
-    if (any_differs(comparison)) {
-        each_config(stream, comparison, true, put_html);
-        each_config(stream, comparison, false, put_html);
-    }
-    fputs("</ul>\n", stream);
 }
 
 static const struct effect {
@@ -306,20 +258,4 @@ void configs_write_effects(FILE *stream, const struct comparison *comparison)
     for (size_t i = 0; i < comparison->group_count; i++)
         if (group_effects(&comparison->groups[i], line, sizeof(line)))
             wording_wrap(stream, line, 0, 0);
-}
-
-void configs_write_effects_html(FILE *stream, const struct comparison *comparison)
-{
-    char line[LINE_BYTES];
-    if (!any_differs(comparison))
-        return;
-    fputs("<ul class=\"arms\">\n", stream);
-    for (size_t i = 0; i < comparison->group_count; i++) {
-        if (!group_effects(&comparison->groups[i], line, sizeof(line)))
-            continue;
-        fputs("<li>", stream);
-        svg_escape(stream, line, sizeof(line));
-        fputs("</li>\n", stream);
-    }
-    fputs("</ul>\n", stream);
 }

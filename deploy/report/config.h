@@ -35,10 +35,8 @@ double config_moved(const struct record *record);
 /* A line for each named configuration with its options; then one for each mode, those with options
  * first, without repetition. Nothing when no mode has any. */
 void configs_write_text(FILE *stream, const struct comparison *comparison);
-void configs_write_html(FILE *stream, const struct comparison *comparison);
 
 /* A line for each group with at least one of the four numbers above. */
 void configs_write_effects(FILE *stream, const struct comparison *comparison);
-void configs_write_effects_html(FILE *stream, const struct comparison *comparison);
 
 #endif

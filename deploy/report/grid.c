@@ -1,4 +1,4 @@
-/* grid.c - writes the same cells in four formats. */
+/* grid.c - writes the same cells in three formats. */
 
 #include "deploy/report/grid.h"
 
@@ -7,7 +7,6 @@
 #include <string.h>
 
 #include "common/base/wording.h"
-#include "deploy/figures/svg.h"
 
 void grid_init(struct grid *grid)
 {
@@ -17,27 +16,13 @@ void grid_init(struct grid *grid)
 void grid_column(struct grid *grid, const char *above, const char *heading, bool wide)
 {
     assert(grid->column_count < GRID_COLUMNS_MAX && grid->row_count == 0);
-    grid->columns[grid->column_count++] = (struct grid_column){above, heading, NULL, wide, false};
-}
-
-void grid_unit(struct grid *grid, const char *unit)
-{
-    assert(grid->column_count > 0);
-    grid->columns[grid->column_count - 1].unit = unit;
-}
-
-void grid_begins(struct grid *grid)
-{
-    assert(grid->column_count > 1);
-    grid->columns[grid->column_count - 1].begins = true;
+    grid->columns[grid->column_count++] = (struct grid_column){above, heading, wide};
 }
 
 void grid_drop(struct grid *grid, size_t column)
 {
     size_t behind = grid->column_count - column - 1;
     struct grid_column *columns = grid->columns + column;
-    if (behind > 0)
-        columns[1].begins = columns[1].begins || columns[0].begins;
     memmove(columns, columns + 1, behind * sizeof *columns);
     for (size_t row = 0; row < grid->row_count; row++)
         memmove(grid->cells[row][column], grid->cells[row][column + 1], behind * GRID_CELL_MAX);
@@ -138,55 +123,6 @@ void grid_write_text(FILE *stream, const struct grid *grid)
             fputc('\n', stream);
         for (size_t row = any_above(grid, first, end) ? 0 : 1; row < grid->row_count + 2; row++)
             write_line(stream, grid, row, first, end, apart);
-    }
-}
-
-/* --- HTML ---------------------------------------------------------------------------------- */
-
-static void html_heading(FILE *stream, const struct grid_column *column)
-{
-    fputs("<th scope=\"col\">", stream);
-    svg_escape(stream, column->above, GRID_CELL_MAX);
-    fputs(column->above[0] != '\0' ? "<br/>" : "", stream);
-    svg_escape(stream, column->heading, GRID_CELL_MAX);
-    if (column->unit != NULL) {
-        fputs("<small>", stream);
-        svg_escape(stream, column->unit, GRID_CELL_MAX);
-        fputs("</small>", stream);
-    }
-    fputs("</th>", stream);
-}
-
-/* The names, and the columns from `first` on before `end`. */
-static void html_table(FILE *stream, const struct grid *grid, size_t first, size_t end)
-{
-    fputs(GRID_HTML_BEGIN "<thead><tr>", stream);
-    html_heading(stream, &grid->columns[0]);
-    for (size_t i = first; i < end; i++)
-        html_heading(stream, &grid->columns[i]);
-    fputs("</tr></thead>\n<tbody>\n", stream);
-    for (size_t row = 0; row < grid->row_count; row++) {
-        fputs("<tr><th scope=\"row\">", stream);
-        svg_escape(stream, grid->cells[row][0], GRID_CELL_MAX);
-        fputs("</th>", stream);
-        for (size_t i = first; i < end; i++) {
-            fputs("<td>", stream);
-            svg_escape(stream, grid->cells[row][i], GRID_CELL_MAX);
-            fputs("</td>", stream);
-        }
-        fputs("</tr>\n", stream);
-    }
-    fputs("</tbody>\n" GRID_HTML_END, stream);
-}
-
-void grid_write_html(FILE *stream, const struct grid *grid)
-{
-    size_t first = 1;
-    for (size_t end = 2; first < grid->column_count && end <= grid->column_count; end++) {
-        if (end < grid->column_count && !grid->columns[end].begins)
-            continue;
-        html_table(stream, grid, first, end);
-        first = end;
     }
 }
 

@@ -1,4 +1,4 @@
-/* grid.h - a table of texts, written for terminals, pages, Markdown and LaTeX.
+/* grid.h - a table of texts, written for terminals, Markdown and LaTeX.
  *
  * The first column has names, left-aligned; others are right-aligned. Plain text stays within
  * WORDING_COLUMNS: columns that do not fit beside the names follow below, with the names repeated.
@@ -16,16 +16,9 @@
 #define GRID_ROWS_MAX    64
 #define GRID_CELL_MAX    128
 
-/* Around a table of a page: a scrollable box, also by keyboard. */
-#define GRID_HTML_BEGIN "<div class=\"wide\" tabindex=\"0\"><table>\n"
-#define GRID_HTML_END   "</table></div>\n"
-
 struct grid_column {
     const char *above, *heading; /* Two lines, borrowed; the upper one may be "". */
-    const char *unit;            /* On a page below them; NULL: part of the heading. */
     bool wide;                   /* Left out in plain text. */
-    /* On a page the first of another table, with the names repeated. */
-    bool begins;
 };
 
 struct grid {
@@ -37,9 +30,6 @@ struct grid {
 /* Columns first, then rows; a cell that was not set is "". */
 void grid_init(struct grid *grid);
 void grid_column(struct grid *grid, const char *above, const char *heading, bool wide);
-/* Of the last column: its unit, borrowed; and the start of another table on a page. */
-void grid_unit(struct grid *grid, const char *unit);
-void grid_begins(struct grid *grid);
 /* When all is filled: without this column. */
 void grid_drop(struct grid *grid, size_t column);
 void grid_row(struct grid *grid);
@@ -48,7 +38,6 @@ void grid_cell(struct grid *grid, size_t column, const char *format, ...)
     __attribute__((format(printf, 3, 4)));
 
 void grid_write_text(FILE *stream, const struct grid *grid);
-void grid_write_html(FILE *stream, const struct grid *grid);
 void grid_write_markdown(FILE *stream, const struct grid *grid);
 void grid_write_latex(FILE *stream, const struct grid *grid);
 

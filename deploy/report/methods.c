@@ -1,4 +1,4 @@
-/* methods.c - appends sentence by sentence to one long line, which is then wrapped. */
+/* methods.c - appends sentence by sentence to one long line. */
 
 #include "deploy/report/methods.h"
 
@@ -9,14 +9,7 @@
 #include "common/base/wording.h"
 #include "common/options/options.h"
 #include "deploy/conclusion/conclusion_text.h"
-#include "deploy/figures/svg.h"
 #include "deploy/report/report.h"
-
-#define TEXT_BYTES 16384
-
-struct text {
-    char text[TEXT_BYTES];
-};
 
 #define SAY(to, ...) wording_append((to)->text, sizeof(to)->text, __VA_ARGS__)
 
@@ -90,7 +83,7 @@ static bool is_modelled(const struct comparison *comparison)
     return comparison->records[0]->config.cluster[0] != '\0';
 }
 
-static void tell_program(struct text *text, const struct comparison *comparison,
+static void tell_program(struct methods_text *text, const struct comparison *comparison,
                          const struct report_facts *facts)
 {
     SAY(text, "%s with Syncopate %s%s",
@@ -115,7 +108,7 @@ static void tell_program(struct text *text, const struct comparison *comparison,
             wording_counted(facts->warm_up, "step", "steps").text);
 }
 
-static void tell_work(struct text *text, const struct comparison *comparison)
+static void tell_work(struct methods_text *text, const struct comparison *comparison)
 {
     const struct record *record = comparison->records[0];
     SAY(text, "The model (%s) was trained on %s", record->model, record->data);
@@ -139,7 +132,7 @@ static void tell_work(struct text *text, const struct comparison *comparison)
     SAY(text, ". ");
 }
 
-static void tell_cluster(struct text *text, const struct comparison *comparison,
+static void tell_cluster(struct methods_text *text, const struct comparison *comparison,
                          const struct report_facts *facts)
 {
     const struct record *record = comparison->records[0];
@@ -159,7 +152,7 @@ static void tell_cluster(struct text *text, const struct comparison *comparison,
 }
 
 /* "seed 1", "seeds 1 to 5", "seeds 1, 4" */
-static void tell_seeds(struct text *text, const struct group *group)
+static void tell_seeds(struct methods_text *text, const struct group *group)
 {
     const struct record **records = group->records;
     size_t last = group->record_count - 1;
@@ -173,7 +166,7 @@ static void tell_seeds(struct text *text, const struct group *group)
         SAY(text, ", %" PRIu64, records[i]->seed);
 }
 
-static void tell_configs(struct text *text, const struct comparison *comparison)
+static void tell_configs(struct methods_text *text, const struct comparison *comparison)
 {
     SAY(text, "%s: ", comparison->group_count == 1 ? "The arm" : "Arms");
     for (size_t i = 0; i < comparison->group_count; i++) {
@@ -195,7 +188,7 @@ static void tell_configs(struct text *text, const struct comparison *comparison)
             comparison_has_accuracy(comparison) ? ", with the accuracy of guessing" : "");
 }
 
-static void tell_measures(struct text *text, const struct comparison *comparison)
+static void tell_measures(struct methods_text *text, const struct comparison *comparison)
 {
     SAY(text,
         "Losses are means over the examples trained on since the point before, taken before their "
@@ -211,7 +204,7 @@ static void tell_measures(struct text *text, const struct comparison *comparison
                   "not jump. ");
 }
 
-static void tell_target(struct text *text, const struct conclusion *conclusion)
+static void tell_target(struct methods_text *text, const struct conclusion *conclusion)
 {
     const struct target *target = &conclusion->target;
     if (target->kind == TARGET_NONE)
@@ -235,7 +228,7 @@ static void tell_target(struct text *text, const struct conclusion *conclusion)
     SAY(text, ". A run that does not reach it counts as slower than any that does. ");
 }
 
-static void tell_statistics(struct text *text, const struct conclusion *conclusion)
+static void tell_statistics(struct methods_text *text, const struct conclusion *conclusion)
 {
     size_t pairs = 0;
     for (size_t i = 1; i < conclusion->comparison->group_count; i++)
@@ -262,9 +255,10 @@ static void tell_statistics(struct text *text, const struct conclusion *conclusi
     SAY(text, "Intervals are of one comparison each, and not corrected for how many there are.");
 }
 
-static void tell_all(struct text *text, const struct conclusion *conclusion,
-                     const struct report_facts *facts)
+void methods_make(struct methods_text *text, const struct conclusion *conclusion,
+                  const struct report_facts *facts)
 {
+    text->text[0] = '\0';
     const struct comparison *comparison = conclusion->comparison;
     if (comparison->record_count == 0)
         return;
@@ -275,25 +269,4 @@ static void tell_all(struct text *text, const struct conclusion *conclusion,
     tell_measures(text, comparison);
     tell_target(text, conclusion);
     tell_statistics(text, conclusion);
-}
-
-void methods_write(FILE *stream, const struct conclusion *conclusion,
-                   const struct report_facts *facts)
-{
-    struct text text = {""};
-    tell_all(&text, conclusion, facts);
-    if (text.text[0] != '\0')
-        wording_wrap(stream, text.text, 0, 0);
-}
-
-void methods_write_html(FILE *stream, const struct conclusion *conclusion,
-                        const struct report_facts *facts)
-{
-    struct text text = {""};
-    tell_all(&text, conclusion, facts);
-    if (text.text[0] == '\0')
-        return;
-    fputs("<h2 id=\"methods\">How it was measured</h2>\n<p>", stream);
-    svg_escape(stream, text.text, sizeof text.text);
-    fputs("</p>\n", stream);
 }

@@ -8,16 +8,15 @@
 #ifndef DEPLOY_REPORT_METHODS_H
 #define DEPLOY_REPORT_METHODS_H
 
-#include <stdio.h>
-
 #include "deploy/conclusion/conclusion.h"
 
 struct report_facts;
 
-void methods_write(FILE *stream, const struct conclusion *conclusion,
-                   const struct report_facts *facts);
-/* With its heading; nothing without a run. */
-void methods_write_html(FILE *stream, const struct conclusion *conclusion,
-                        const struct report_facts *facts);
+struct methods_text {
+    char text[16384]; /* One line; "" without a run. */
+};
+
+void methods_make(struct methods_text *text, const struct conclusion *conclusion,
+                  const struct report_facts *facts);
 
 #endif

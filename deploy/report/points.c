@@ -1,4 +1,4 @@
-/* points.c - writes a line for each number. */
+/* points.c - writes a line for each number, and one for each run. */
 
 #include "deploy/report/points.h"
 
@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "deploy/conclusion/target.h"
+#include "deploy/report/config.h"
 #include "deploy/report/table.h"
 
 /* Of which run, and where in it. */
@@ -15,6 +16,8 @@ struct place {
     const struct group *group;
     const struct record *record;
     double step, seconds;
+    bool drawn; /* Only what the page draws. */
+    size_t every;
 };
 
 /* In as few digits as it takes to read it back. */
@@ -43,13 +46,23 @@ static void put_name(FILE *stream, const char *name)
     fputc('"', stream);
 }
 
-static void put_line(const struct place *place, const char *prefix, const char *metric,
-                     double value)
+/* Those that the page draws. */
+static bool is_drawn(const char *metric)
 {
-    if (!isfinite(value))
+    static const char *const drawn[] = {"loss", "exchanged_bytes", "test_loss", "test_accuracy",
+                                        "exchanged_bytes_scored"};
+    for (size_t i = 0; i < sizeof drawn / sizeof drawn[0]; i++)
+        if (strcmp(metric, drawn[i]) == 0)
+            return true;
+    return false;
+}
+
+static void put_line(const struct place *place, const char *metric, double value)
+{
+    if (!isfinite(value) || (place->drawn && !is_drawn(metric)))
         return;
     put_name(place->stream, place->group->config.name);
-    fprintf(place->stream, ",%llu,%s%s", (unsigned long long)place->record->seed, prefix, metric);
+    fprintf(place->stream, ",%llu,%s", (unsigned long long)place->record->seed, metric);
     put_number(place->stream, place->step);
     put_number(place->stream, target_examples(place->record, place->step));
     if (isfinite(place->seconds))
@@ -67,17 +80,19 @@ static void put_figures(const struct place *place, const struct figure_row *rows
         if (row->kind == FIGURE_SET)
             put_figures(place, row->set(), (const char *)of + row->offset);
         else if (row->tag != NULL)
-            put_line(place, "", row->name, figure_value(row, of));
+            put_line(place, row->name, figure_value(row, of));
 }
 
 static void put_progress(struct place *place)
 {
     for (size_t i = 0; i < place->record->point_count; i++) {
         const struct record_point *point = &place->record->points[i];
+        if ((i + 1) % place->every != 0 && i + 1 < place->record->point_count)
+            continue;
         place->step = point->step;
         place->seconds = point->training_seconds;
         put_figures(place, record_point_rows(), point);
-        put_line(place, "", "exchanged_bytes", point->exchanged_bytes);
+        put_line(place, "exchanged_bytes", point->exchanged_bytes);
     }
 }
 
@@ -88,27 +103,54 @@ static void put_scores(struct place *place)
         place->step = score->step;
         place->seconds = score->training_seconds;
         put_figures(place, record_evaluation_rows(), score);
-        put_line(place, "", "exchanged_bytes_scored", score->exchanged_bytes);
+        put_line(place, "exchanged_bytes_scored", score->exchanged_bytes);
     }
 }
 
-static void put_summary(struct place *place)
+/* --- runs ------------------------------------------------------------------------------------- */
+
+static void put_text(FILE *stream, const char *text)
 {
-    const struct record *record = place->record;
+    fputc(',', stream);
+    put_name(stream, text);
+}
+
+static void put_known(FILE *stream, double value)
+{
+    if (isfinite(value))
+        put_number(stream, value);
+    else
+        fputc(',', stream);
+}
+
+/* What follows is not known of a run that failed. */
+static void put_run(FILE *stream, const struct group *group, const struct record *record)
+{
     const char *name;
     record_number_fn *number;
-    place->step = (double)record->summary.step;
-    place->seconds = record->training_seconds;
-    put_line(place, "run_", "fate", record_diverged(record) ? TRIAL_END_DIVERGED : TRIAL_END_DONE);
-    put_line(place, "run_", "leaf", (double)record->micro_batch);
-    put_line(place, "run_", "classes", record_classes(record));
-    put_line(place, "run_", "workers", record->workers);
-    put_line(place, "run_", "batch", (double)record->global_batch);
-    put_line(place, "run_", "accumulate", (double)record->accumulate);
-    put_line(place, "run_", "planned_examples", target_examples(record, (double)record->steps));
-    put_line(place, "run_", "learning_rate", record->learning_rate);
+    const char *slash = strrchr(record->path, '/');
+    put_name(stream, group->config.name);
+    fprintf(stream, ",%llu", (unsigned long long)record->seed);
+    put_text(stream, slash != NULL ? slash + 1 : record->path);
+    put_text(stream, record_diverged(record) ? "diverged" : "done");
+    put_text(stream, record->mode_text);
+    put_text(stream, record->model);
+    put_text(stream, record->data);
+    put_text(stream, record->optimizer);
+    put_text(stream, group->config.varied);
+    put_text(stream, config_text(record).text);
+    put_known(stream, record->learning_rate);
+    put_known(stream, record->workers);
+    put_known(stream, record->servers);
+    put_known(stream, (double)record->global_batch);
+    put_known(stream, (double)record->micro_batch);
+    put_known(stream, (double)record->accumulate);
+    put_known(stream, record_classes(record));
+    put_known(stream, target_examples(record, (double)record->steps));
+    put_known(stream, target_examples(record, (double)record->summary.step));
     for (size_t i = 0; table_number(i, &name, &number); i++)
-        put_line(place, "run_", name, number(record));
+        put_known(stream, number(record));
+    fputc('\n', stream);
 }
 
 static void put_failed(FILE *stream, const struct comparison *comparison, const char *config)
@@ -118,22 +160,64 @@ static void put_failed(FILE *stream, const struct comparison *comparison, const 
         if (strcmp(run->config, config) != 0)
             continue;
         put_name(stream, config);
-        fprintf(stream, ",%llu,run_fate,0,0,,%d\n", (unsigned long long)run->seed,
-                failed_run_diverged(run) ? TRIAL_END_DIVERGED : TRIAL_END_UNKNOWN);
+        fprintf(stream, ",%llu", (unsigned long long)run->seed);
+        put_text(stream, run->name);
+        put_text(stream, failed_run_diverged(run) ? "diverged" : "failed");
+        const char *name;
+        record_number_fn *number;
+        fputs(",,,,,,,,,,,,,,,", stream);
+        for (size_t j = 0; table_number(j, &name, &number); j++)
+            fputc(',', stream);
+        fputc('\n', stream);
     }
 }
 
-void points_write(FILE *stream, const struct comparison *comparison)
+void points_write_runs(FILE *stream, const struct comparison *comparison)
+{
+    const char *name;
+    record_number_fn *number;
+    fputs("arm,seed,run,end,mode,model,data,optimizer,varied,options,learning_rate,workers,"
+          "servers,batch,leaf,accumulate,classes,planned_examples,examples",
+          stream);
+    for (size_t i = 0; table_number(i, &name, &number); i++)
+        fprintf(stream, ",%s", name);
+    fputc('\n', stream);
+    for (size_t i = 0; i < comparison->group_count; i++) {
+        const struct group *group = &comparison->groups[i];
+        for (size_t j = 0; j < group->record_count; j++)
+            put_run(stream, group, group->records[j]);
+        put_failed(stream, comparison, group->config.name);
+    }
+}
+
+/* --- points ----------------------------------------------------------------------------------- */
+
+static void put_points(FILE *stream, const struct comparison *comparison, bool drawn, size_t every)
 {
     fputs("arm,seed,metric,step,examples,seconds,value\n", stream);
     for (size_t i = 0; i < comparison->group_count; i++) {
         const struct group *group = &comparison->groups[i];
         for (size_t j = 0; j < group->record_count; j++) {
-            struct place place = {.stream = stream, .group = group, .record = group->records[j]};
+            struct place place = {.stream = stream,
+                                  .group = group,
+                                  .record = group->records[j],
+                                  .drawn = drawn,
+                                  .every = every};
             put_progress(&place);
             put_scores(&place);
-            put_summary(&place);
         }
-        put_failed(stream, comparison, group->config.name);
     }
+}
+
+void points_write(FILE *stream, const struct comparison *comparison)
+{
+    put_points(stream, comparison, false, 1);
+}
+
+void points_write_drawn(FILE *stream, const struct comparison *comparison)
+{
+    size_t points = 0;
+    for (size_t i = 0; i < comparison->record_count; i++)
+        points += comparison->records[i]->point_count;
+    put_points(stream, comparison, true, points / POINTS_DRAWN_MAX + 1);
 }

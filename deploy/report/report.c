@@ -11,15 +11,15 @@
 #include <unistd.h>
 
 #include "common/base/wording.h"
-#include "deploy/figures/figures.h"
-#include "deploy/figures/step_figures.h"
+#include "common/file/json_writer.h"
+#include "deploy/page/page.h"
 #include "deploy/report/conclusion_table.h"
 #include "deploy/report/config.h"
 #include "deploy/report/methods.h"
-#include "deploy/report/page.h"
-#include "deploy/report/png.h"
 #include "deploy/report/points.h"
 #include "deploy/report/table.h"
+#include "deploy/trace/trace.h"
+#include "deploy/trace/windows.h"
 
 /* --- facts --------------------------------------------------------------------------------- */
 
@@ -188,14 +188,19 @@ static void fill_points(FILE *stream, const struct conclusion *conclusion)
     points_write(stream, conclusion->comparison);
 }
 
+static void fill_runs(FILE *stream, const struct conclusion *conclusion)
+{
+    points_write_runs(stream, conclusion->comparison);
+}
+
 static enum status write_methods(const struct disk *disk, const char *out,
-                                 const struct conclusion *conclusion,
-                                 const struct report_facts *facts, struct error *error)
+                                 const struct methods_text *methods, struct error *error)
 {
     struct sheet sheet;
     if (!sheet_open(&sheet))
         return error_set(error, STATUS_MEMORY, "out of memory");
-    methods_write(sheet.stream, conclusion, facts);
+    if (methods->text[0] != '\0')
+        wording_wrap(sheet.stream, methods->text, 0, 0);
     return sheet_close(&sheet, disk, out, "methods.txt", error);
 }
 
@@ -211,68 +216,97 @@ static enum status write_json(const struct disk *disk, const char *out,
     return status;
 }
 
-static enum status write_figure(const struct disk *disk, const char *out, const char *name,
-                                const char *picture, struct error *error)
+#define WARM_UP        "warm-up" /* See deploy/compare/warm_up.h. */
+#define TRACE_PATH_MAX (DISK_PATH_MAX + 160)
+
+/* --- the page --------------------------------------------------------------------------------- */
+
+static void put_sheet(struct json_writer *writer, const char *name,
+                      const struct conclusion *conclusion, conclusion_write_fn *fill)
 {
-    char file[72];
-    snprintf(file, sizeof(file), "%s.svg", name);
-    enum status status = write_text(disk, out, file, picture, error);
-    png_forget(out, name);
-    return status;
+    struct sheet sheet;
+    if (!sheet_open(&sheet)) {
+        writer->failed = true;
+        return;
+    }
+    fill(sheet.stream, conclusion);
+    writer->failed |= fclose(sheet.stream) != 0;
+    json_writer_text(writer, name, sheet.text);
+    free(sheet.text);
 }
 
-static enum status write_figures(const struct disk *disk, const char *out,
-                                 const struct figures *figures, const struct step_figures *steps,
-                                 bool scored, struct error *error)
+static void fill_drawn(FILE *stream, const struct conclusion *conclusion)
 {
-    enum status status = STATUS_OK;
-    for (size_t i = 0; i < FIGURE_COUNT && status == STATUS_OK; i++)
-        if (scored || i / CURVE_X_COUNT != CURVE_ACCURACY)
-            status = write_figure(disk, out, figures->items[i].name, figures->items[i].wide, error);
-    for (size_t i = 0; i < steps->count && status == STATUS_OK; i++)
-        status = write_figure(disk, out, steps->items[i].name, steps->items[i].wide, error);
-    return status;
+    points_write_drawn(stream, conclusion->comparison);
+}
+
+/* The trace of a group's first run that has one, or of its short run before. */
+static bool find_trace(const struct disk *disk, const char *out, const struct group *group,
+                       char path[TRACE_PATH_MAX])
+{
+    for (size_t i = 0; i < group->record_count; i++) {
+        snprintf(path, TRACE_PATH_MAX, "%s/" TRACE_SPANS_NAME, group->records[i]->path);
+        if (disk->look(disk->context, path) == DISK_FILE)
+            return true;
+    }
+    snprintf(path, TRACE_PATH_MAX, "%s/" WARM_UP "/%s/" TRACE_SPANS_NAME, out, group->config.name);
+    return disk->look(disk->context, path) == DISK_FILE;
+}
+
+static void put_steps(struct json_writer *writer, const struct disk *disk, const char *out,
+                      const struct comparison *comparison)
+{
+    char path[TRACE_PATH_MAX];
+    json_writer_object(writer, "steps.json");
+    for (size_t i = 0; i < comparison->group_count; i++)
+        if (find_trace(disk, out, &comparison->groups[i], path))
+            windows_write_json_of(writer, comparison->groups[i].config.name, path);
+    json_writer_end(writer);
 }
 
 static enum status write_page(const struct disk *disk, const char *out,
-                              const struct conclusion *conclusion, const struct figures *figures,
-                              const struct step_figures *steps, const struct report_facts *facts,
-                              struct error *error)
+                              const struct conclusion *conclusion, const struct report_facts *facts,
+                              const struct methods_text *methods, struct error *error)
 {
-    struct sheet sheet;
-    if (!sheet_open(&sheet))
-        return error_set(error, STATUS_MEMORY, "out of memory");
-    page_write(sheet.stream, conclusion, figures, steps, facts);
-    return sheet_close(&sheet, disk, out, "report.html", error);
+    char path[DISK_PATH_MAX + 32];
+    struct json_writer writer;
+    json_writer_init(&writer, true);
+    json_writer_object(&writer, NULL);
+    json_writer_object(&writer, "compare.json");
+    table_write_json(&writer, conclusion, facts->command != NULL ? facts->command : "");
+    json_writer_text(&writer, "ended", facts->remark);
+    json_writer_end(&writer);
+    put_sheet(&writer, "points.csv", conclusion, fill_drawn);
+    json_writer_text(&writer, "methods.txt", methods->text);
+    put_steps(&writer, disk, out, conclusion->comparison);
+    json_writer_end(&writer);
+    snprintf(path, sizeof path, "%.*s/" PAGE_NAME, DISK_PATH_MAX - 1, out);
+    enum status status = writer.failed ? error_set(error, STATUS_MEMORY, "out of memory")
+                                       : page_write_file(disk, path, writer.text, error);
+    json_writer_free(&writer);
+    return status;
 }
 
 enum status report_write(const struct disk *disk, const char *out,
                          const struct conclusion *conclusion, const struct report_facts *facts,
                          struct error *error)
 {
-    struct figures figures;
-    struct step_figures steps = {.count = 0};
-    enum status status = figures_make(&figures, conclusion, error);
-    if (status == STATUS_OK)
-        status = step_figures_make(&steps, conclusion->comparison, error);
-    if (status == STATUS_OK)
-        status = write_table(disk, out, conclusion, error);
+    struct methods_text methods;
+    methods_make(&methods, conclusion, facts);
+    enum status status = write_table(disk, out, conclusion, error);
     if (status == STATUS_OK)
         status = write_json(disk, out, conclusion, facts->command, error);
     if (status == STATUS_OK)
         status = write_by(disk, out, "points.csv", conclusion, fill_points, error);
     if (status == STATUS_OK)
+        status = write_by(disk, out, "runs.csv", conclusion, fill_runs, error);
+    if (status == STATUS_OK)
         status = write_by(disk, out, "table.md", conclusion, conclusion_write_markdown, error);
     if (status == STATUS_OK)
         status = write_by(disk, out, "table.tex", conclusion, conclusion_write_latex, error);
     if (status == STATUS_OK)
-        status = write_methods(disk, out, conclusion, facts, error);
+        status = write_methods(disk, out, &methods, error);
     if (status == STATUS_OK)
-        status = write_figures(disk, out, &figures, &steps,
-                               comparison_has_accuracy(conclusion->comparison), error);
-    if (status == STATUS_OK)
-        status = write_page(disk, out, conclusion, &figures, &steps, facts, error);
-    figures_free(&figures);
-    step_figures_free(&steps);
+        status = write_page(disk, out, conclusion, facts, &methods, error);
     return status;
 }

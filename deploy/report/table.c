@@ -10,10 +10,10 @@
 #include "common/file/json_writer.h"
 #include "common/job/mode.h"
 #include "deploy/conclusion/conclusion_text.h"
-#include "deploy/figures/svg.h"
 #include "deploy/report/config.h"
 #include "deploy/report/grid.h"
 #include "deploy/report/notes.h"
+#include "deploy/report/time_kinds.h"
 
 #define CELL_BYTES   128
 #define COLUMN_COUNT 27 /* Two of them texts. */
@@ -100,19 +100,14 @@ static double number_part_spread(const struct record *record)
     return histogram_mean(&record->summary.spread.parts);
 }
 
-/* The tables of the page. */
-enum theme { THEME_WORK, THEME_RESULT, THEME_STALENESS, THEME_COUNT };
-
 struct column {
-    enum theme theme;
     const char *above, *heading; /* Two lines; a mean and its maximum share the upper one. */
     const char *name;            /* In JSON. */
     record_number_fn *number;    /* NULL: mode, workers, seeds. */
     int decimals;
-    double unit;           /* Shown as a multiple of this. */
-    bool wide;             /* Left out where lines are short. */
-    bool rare;             /* Left out where no run has the number. */
-    const char *unit_name; /* On a page below the heading; NULL: that says it. */
+    double unit; /* Shown as a multiple of this. */
+    bool wide;   /* Left out where lines are short. */
+    bool rare;   /* Left out where no run has the number. */
 };
 
 enum {
@@ -126,49 +121,34 @@ enum {
 };
 
 static const struct column columns[COLUMN_COUNT] = {
-    {THEME_WORK, "", "mode", "mode", NULL, 0, 1, .wide = false},
-    {THEME_WORK, "", "workers", "workers", NULL, 0, 1, .wide = false},
-    {THEME_WORK, "", "seeds", "seeds", NULL, 0, 1, .wide = false},
-    {THEME_WORK, "", "batches", "batches", number_batches, 0, 1, .wide = false},
-    {THEME_WORK, "examples", "a batch", "examples_per_batch", number_examples, 0, 1, .wide = false},
-    {THEME_WORK, "", "updates", "updates", number_updates, 0, 1, .wide = false},
-    {THEME_WORK, "", "seconds", "seconds", number_seconds, 1, 1, .wide = false},
-    {THEME_WORK, "", "images/s", "images_per_second", number_images, 0, 1, .wide = false},
-    {THEME_RESULT, "final", "loss", "train_loss", number_loss, 4, 1, .wide = false,
-     .unit_name = "nats"},
-    {THEME_RESULT, "test", "accuracy %", "test_accuracy", number_accuracy, 2, 0.01, .rare = true},
-    {THEME_STALENESS, "staleness", "mean", "staleness_mean", number_staleness_mean, 2, 1,
-     .wide = false, .unit_name = "updates"},
-    {THEME_STALENESS, "", "sd", "staleness_deviation", number_staleness_deviation, 2, 1,
-     .wide = true, .unit_name = "updates"},
-    {THEME_STALENESS, "", "p50", "staleness_p50", number_staleness_p50, 0, 1, .wide = true,
-     .unit_name = "updates"},
-    {THEME_STALENESS, "", "p99", "staleness_p99", number_staleness_p99, 0, 1, .wide = true,
-     .unit_name = "updates"},
-    {THEME_STALENESS, "", "max", "staleness_max", number_staleness_max, 0, 1, .wide = false,
-     .unit_name = "updates"},
-    {THEME_STALENESS, "spread", "of a pull", "spread_mean", number_spread, 2, 1, .wide = true,
-     .unit_name = "updates"},
-    {THEME_STALENESS, "", "of a part", "part_spread_mean", number_part_spread, 2, 1, .wide = true,
-     .unit_name = "updates"},
-    {THEME_WORK, "seconds", "waiting", "wait_seconds", record_wait_seconds, 1, 1, .wide = false,
-     .unit_name = "a worker"},
-    {THEME_WORK, "worker-", "seconds", "worker_seconds", record_worker_seconds, 1, 1, .wide = true},
-    {THEME_WORK, "moved", "MiB", "exchanged_bytes", record_exchanged_bytes, 1, 1048576,
-     .wide = true},
-    {THEME_WORK, "dropped", "%", "dropped", record_dropped, 2, 0.01, .wide = false, .rare = true},
-    {THEME_STALENESS, "too stale", "sent back %", "sent_back", config_sent_back, 2, 0.01,
-     .wide = true, .rare = true},
-    {THEME_STALENESS, "too stale", "lost %", "lost", config_lost, 2, 0.01, .wide = true,
+    {"", "mode", "mode", NULL, 0, 1, .wide = false},
+    {"", "workers", "workers", NULL, 0, 1, .wide = false},
+    {"", "seeds", "seeds", NULL, 0, 1, .wide = false},
+    {"", "batches", "batches", number_batches, 0, 1, .wide = false},
+    {"examples", "a batch", "examples_per_batch", number_examples, 0, 1, .wide = false},
+    {"", "updates", "updates", number_updates, 0, 1, .wide = false},
+    {"", "seconds", "seconds", number_seconds, 1, 1, .wide = false},
+    {"", "images/s", "images_per_second", number_images, 0, 1, .wide = false},
+    {"final", "loss", "train_loss", number_loss, 4, 1, .wide = false},
+    {"test", "accuracy %", "test_accuracy", number_accuracy, 2, 0.01, .rare = true},
+    {"staleness", "mean", "staleness_mean", number_staleness_mean, 2, 1, .wide = false},
+    {"", "sd", "staleness_deviation", number_staleness_deviation, 2, 1, .wide = true},
+    {"", "p50", "staleness_p50", number_staleness_p50, 0, 1, .wide = true},
+    {"", "p99", "staleness_p99", number_staleness_p99, 0, 1, .wide = true},
+    {"", "max", "staleness_max", number_staleness_max, 0, 1, .wide = false},
+    {"spread", "of a pull", "spread_mean", number_spread, 2, 1, .wide = true},
+    {"", "of a part", "part_spread_mean", number_part_spread, 2, 1, .wide = true},
+    {"seconds", "waiting", "wait_seconds", record_wait_seconds, 1, 1, .wide = false},
+    {"worker-", "seconds", "worker_seconds", record_worker_seconds, 1, 1, .wide = true},
+    {"moved", "MiB", "exchanged_bytes", record_exchanged_bytes, 1, 1048576, .wide = true},
+    {"dropped", "%", "dropped", record_dropped, 2, 0.01, .wide = false, .rare = true},
+    {"too stale", "sent back %", "sent_back", config_sent_back, 2, 0.01, .wide = true,
      .rare = true},
-    {THEME_STALENESS, "learning", "rate times", "rate_factor", config_rate, 3, 1, .wide = true,
-     .rare = true},
-    {THEME_STALENESS, "compen-", "sated %", "compensated", config_moved, 2, 0.01, .wide = true,
-     .rare = true},
-    {THEME_WORK, "leaves", "longer %", "longer_leaves", record_longer, 1, 0.01, .wide = true,
-     .rare = true},
-    {THEME_WORK, "others", "%", "others_share", note_others_share, 1, 0.01, .wide = true,
-     .rare = true, .unit_name = "of the processors"},
+    {"too stale", "lost %", "lost", config_lost, 2, 0.01, .wide = true, .rare = true},
+    {"learning", "rate times", "rate_factor", config_rate, 3, 1, .wide = true, .rare = true},
+    {"compen-", "sated %", "compensated", config_moved, 2, 0.01, .wide = true, .rare = true},
+    {"leaves", "longer %", "longer_leaves", record_longer, 1, 0.01, .wide = true, .rare = true},
+    {"others", "%", "others_share", note_others_share, 1, 0.01, .wide = true, .rare = true},
 };
 
 bool table_number(size_t index, const char **name, record_number_fn **number)
@@ -434,72 +414,6 @@ void table_write_missing(FILE *stream, const struct comparison *comparison)
                 comparison->failed[i].reason);
 }
 
-/* --- HTML ---------------------------------------------------------------------------------- */
-
-static const char *const themes[THEME_COUNT] = {"Work", "Result", "Staleness"};
-
-/* Whether any row has it. */
-static bool column_filled(const struct comparison *comparison, size_t column)
-{
-    return columns[column].number == NULL || any_has(comparison, columns[column].number);
-}
-
-/* Mode and workers are in the configuration's name. */
-static bool column_of_theme(const struct comparison *comparison, size_t column, enum theme theme)
-{
-    return column > COLUMN_WORKERS && columns[column].theme == theme &&
-           column_shown(comparison, column) && column_filled(comparison, column);
-}
-
-static void html_head(FILE *stream, const struct comparison *comparison, enum theme theme)
-{
-    fprintf(stream, GRID_HTML_BEGIN "<caption>%s</caption>\n<thead><tr><th scope=\"col\">arm</th>",
-            themes[theme]);
-    for (size_t column = 0; column < COLUMN_COUNT; column++) {
-        const struct column *of = &columns[column];
-        if (column_of_theme(comparison, column, theme))
-            fprintf(stream, "<th scope=\"col\">%s%s%s%s%s%s</th>", of->above,
-                    of->above[0] ? "<br/>" : "", column_heading(comparison, column),
-                    of->unit_name != NULL ? "<small>" : "",
-                    of->unit_name != NULL ? of->unit_name : "",
-                    of->unit_name != NULL ? "</small>" : "");
-    }
-    fputs("</tr></thead>\n<tbody>\n", stream);
-}
-
-static void html_row(FILE *stream, const struct comparison *comparison, const struct group *group,
-                     enum theme theme)
-{
-    char cell[CELL_BYTES];
-    fputs("<tr><th scope=\"row\">", stream);
-    svg_escape(stream, group->label, sizeof(group->label));
-    fputs("</th>", stream);
-    for (size_t column = 0; column < COLUMN_COUNT; column++) {
-        if (!column_of_theme(comparison, column, theme))
-            continue;
-        make_cell(cell, group, column, "±");
-        fputs("<td>", stream);
-        svg_escape(stream, cell, sizeof(cell));
-        fputs("</td>", stream);
-    }
-    fputs("</tr>\n", stream);
-}
-
-void table_write_html(FILE *stream, const struct comparison *comparison)
-{
-    for (enum theme theme = 0; theme < THEME_COUNT; theme++) {
-        bool any = false;
-        for (size_t column = 0; column < COLUMN_COUNT; column++)
-            any = any || column_of_theme(comparison, column, theme);
-        if (!any)
-            continue;
-        html_head(stream, comparison, theme);
-        for (size_t i = 0; i < comparison->group_count; i++)
-            html_row(stream, comparison, &comparison->groups[i], theme);
-        fputs("</tbody>\n" GRID_HTML_END, stream);
-    }
-}
-
 /* --- JSON ---------------------------------------------------------------------------------- */
 
 /* Those that are noisy, or all. */
@@ -512,6 +426,31 @@ static void json_runs(struct json_writer *writer, const char *name, const struct
         if (!noisy || note_is_noisy(group->records[i]))
             json_writer_text(writer, NULL, slash != NULL ? slash + 1 : group->records[i]->path);
     }
+    json_writer_end(writer);
+}
+
+/* Of all its runs: updates and, added up, both sides of common/job/staleness.h. */
+static void json_staleness(struct json_writer *writer, const struct group *group)
+{
+    struct staleness all = {0};
+    uint64_t apart = 0; /* By how much the sides differ, of all runs. */
+    for (size_t i = 0; i < group->record_count; i++) {
+        const struct staleness *of = &group->records[i]->summary.staleness;
+        histogram_merge(&all.shape, &of->shape);
+        all.renewed += of->renewed;
+        all.expected += of->expected;
+        uint64_t left = of->shape.sum + of->renewed;
+        apart += left > of->expected ? left - of->expected : of->expected - left;
+    }
+    json_writer_object_line(writer, "staleness");
+    json_writer_u64(writer, "sum", all.shape.sum);
+    json_writer_u64(writer, "renewed", all.renewed);
+    json_writer_u64(writer, "expected", all.expected);
+    json_writer_u64(writer, "apart", apart);
+    json_writer_array_line(writer, "histogram");
+    for (size_t i = 0; i < histogram_used(&all.shape) && i < HISTOGRAM_EXACT; i++)
+        json_writer_u64(writer, NULL, all.shape.buckets[i]);
+    json_writer_end(writer);
     json_writer_end(writer);
 }
 
@@ -543,6 +482,8 @@ static void json_group(struct json_writer *writer, const struct conclusion *conc
             json_writer_end(writer);
         }
     }
+    time_kinds_write_json(writer, group);
+    json_staleness(writer, group);
     conclusion_write_config_json(writer, conclusion, index);
     json_writer_end(writer);
 }

@@ -23,9 +23,6 @@ void table_write_text(FILE *stream, const struct comparison *comparison);
  * runs are done without failure. */
 void table_write_missing(FILE *stream, const struct comparison *comparison);
 
-/* A <table> each of the work, its result, and staleness; only numbers that any run has. */
-void table_write_html(FILE *stream, const struct comparison *comparison);
-
 /* The meaning of the columns, one "name: meaning" for each index; NULL when there are no more. */
 const char *table_note(size_t index);
 
@@ -49,6 +46,9 @@ bool table_number(size_t index, const char **name, record_number_fn **number);
  *                  "noisy": of these those that are so (notes.h),
  *                  "batches": {"mean", "deviation"}, and so every number that table_number has,
  *                  "update": {"computations", "examples"},
+ *                  "time": [{"computing", "exchanging", ...}, ..],           time_kinds.h
+ *                  "staleness": {"sum", "renewed", "expected", "apart": of all its runs how far
+ *                                "sum" + "renewed" is from "expected", "histogram": [..]},
  *                  "to_target": {"runs", "reached",
  *                      "seconds": {"mean", "deviation", "low", "high", "level", "count", "median", "olympic"},
  *                      "batches", "updates", "examples", "worker_seconds", "exchanged_bytes": {..},

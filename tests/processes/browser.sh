@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
-# browser.sh - report.html as people see it: in a headless Chromium, on large and small screens, light and dark, printed
-# and without scripts (browser.py has what must hold). TEST_PICTURES=FOLDER keeps the pictures.
+# browser.sh - the page as people see it: in a headless Chromium, on large and small screens, light, dark and printed
+# (browser.py has what must hold). TEST_PICTURES=FOLDER keeps the pictures.
 # promises: trace
 # needs: python3 chromium chromedriver
 # test: once rare
@@ -18,30 +18,39 @@ mkdir "$HOME"
 pictures=${TEST_PICTURES:-$work}
 mkdir -p "$pictures"
 
-small=(--data synthetic:600 --model softmax --epochs 2 --workers 2)
+small=(--data synthetic:600 --model softmax --epochs 2)
+times=(--compute lognormal:20ms,0.3 --straggle 0.05:pareto:10)
 run two 0 syncopate compare "${small[@]}" --out "$work/two"
-run many 0 syncopate compare --virtual "${small[@]}" --modes sync,async,ssp:1,ssp:4,allreduce,sync+backup:1 --workers 2,4 \
-    --seeds 2 --micro-batch 8 --slow 1:3 --out "$work/many"
+run many 0 syncopate compare --virtual "${small[@]}" "${times[@]}" --modes sync,async,ssp:2,allreduce,sync+backup:1 --workers 2,4 \
+    --seeds 3 --micro-batch 8 --out "$work/many"
+run one 0 syncopate compare --virtual "${small[@]}" --workers 4 --compute constant:5ms --seeds 1 --out "$work/one"
+run diverged 0 syncopate compare --virtual "${small[@]}" --vary learning-rate=0.1,1e6 --seeds 3 --out "$work/diverged"
+# Runs: one that loses a worker and a server, one of the modes without staleness; and a trace alone.
+run lost 0 syncopate simulate --data synthetic:6000 --model softmax --epochs 2 --workers 4 --ps 2 --mode async "${times[@]:0:2}" \
+    --kill worker/1@1s+1s,ps/1@2s+1s --trace --out "$work/lost"
+run sync 0 syncopate run "${small[@]}" --trace --out "$work/sync"
+run trace 0 syncopate trace "$work/lost/trace.spans" --out "$work/trace.html"
 
 # One run that fails, and Ctrl-C while others are to come.
 run broken 0 syncopate compare --virtual "${small[@]}" --out "$work/broken"
 : >"$work/broken/runs/async-w2-s2"
 start broken-more syncopate compare --virtual "${small[@]}" --seeds 400 --out "$work/broken"
-within 20 grep -qs 'class="failed"' "$work/broken/report.html" || fail "no run has failed"
+within 20 grep -qs '"failed":\[{"run"' "$work/broken/report.html" || fail "no run has failed"
 kill -INT "${pids[broken-more]}"
 ends broken-more 130
 grep -q 'Ended early' "$work/broken/report.html" || fail "it was not ended early"
 
-python3 "$looker" "$pictures" two="$work/two/report.html" many="$work/many/report.html" \
-    broken="$work/broken/report.html" >"$work/look.log" 2>&1 || fail "the page is not as it should be"
-grep -qx '3 pages looked at, 0 faults' "$work/look.log" || fail "nothing was looked at"
-[ "$(find "$pictures" -name '*-1280-*.png' -size +50k -o -name '*-390-*.png' -size +50k | wc -l)" -ge 12 ] ||
+pages=(trace="$work/trace.html")
+for name in two many one diverged lost sync broken; do pages+=("$name=$work/$name/report.html"); done
+python3 "$looker" "$pictures" "${pages[@]}" >"$work/look.log" 2>&1 || fail "a page is not as it should be: $(cat "$work/look.log")"
+grep -qx '8 pages looked at, 0 faults' "$work/look.log" || fail "nothing was looked at"
+[ "$(find "$pictures" -name '*-1280-*.png' -size +30k -o -name '*-390-*.png' -size +30k | wc -l)" -ge 24 ] ||
     fail "pictures are missing"
-ok "two arms, twelve, and one of which runs have failed and are to come: at 1280 and 390 px, light and dark, and on paper"
-ok "the switch works with scripts and without, nothing is cut, small or faint, and nothing is asked for from outside"
+ok "comparisons of two arms, ten, one seed, arms that diverge and runs that fail, runs with and without losses, and a trace: at 1280, 768 and 390 px, light, dark, on paper"
+ok "switches, keys and one figure alone work, labels do not overlap, nothing is cut, small or faint, and nothing is asked for from outside"
 
 if long_run; then
-    python3 "$looker" --spoilt "$work/broken/report.html" >"$work/spoilt.log" 2>&1 || fail "what is wrong is not found"
+    python3 "$looker" --spoilt "$work/two/report.html" >"$work/spoilt.log" 2>&1 || fail "what is wrong is not found: $(cat "$work/spoilt.log")"
     ok "pages that are spoilt are told apart"
 fi
 nothing_runs

@@ -1,7 +1,6 @@
 #!/usr/bin/env bash
 # compare.sh - syncopate compare with processes: its files, runs that fail or are stopped, comparisons that go on, plans,
 # and a program beside it. What the table and the report say of runs has unit tests.
-# uses: rsvg-convert
 # test: later
 # shellcheck source=tests/processes/lib.sh
 . "$(dirname "$0")/lib.sh"
@@ -26,12 +25,10 @@ refused()
 
 # --- files ----------------------------------------------------------------------------------------
 out=$work/out
-export SYNCOPATE_SVG_ONLY=1 # It would take a second or two of every comparison.
 run out 0 syncopate compare "${small[@]:0:6}" --warm-up 7 --workers 1,2 --seeds 2 --out "$out"
 says out "^run 5 of 8: sync, 2 workers, 1 server, seed 2 \(about .* left\)"
 says out "^sync: the same bits for 1 and 2 workers, for each of 2 seeds"
-for file in report.html table.{txt,md,tex} methods.txt points.csv compare.json {loss,accuracy,test-loss}-{seconds,updates,examples,bytes}.svg \
-    {staleness,spread,time,workers}.svg runs/{sync,async}-w{1,2}-s{1,2}/run.json; do
+for file in report.html table.{txt,md,tex} methods.txt points.csv runs.csv compare.json runs/{sync,async}-w{1,2}-s{1,2}/run.json; do
     [ -s "$out/$file" ] || fail "there is no $file"
 done
 [ "$(grep -l '"step": 7,' "$out"/warm-up/*/run.json | wc -l)" -eq 4 ] || fail "not every arm was warmed up"
@@ -50,20 +47,6 @@ cmp -s <(grep -v '^  "kind"\|^  "path"' "$work/object.log") "$out/compare.json" 
 run evaluate 5 syncopate evaluate "$out"
 says evaluate "is a comparison; name one of its runs, which are folders in $out/runs$"
 ok "a comparison has its files, and goes on with more seeds and modes; what is there stays, and is what inspect says"
-
-pictures() { (cd "$work/pictures" && find . -maxdepth 1 -name "*.$1" | sed "s/$1\$//" | sort); }
-unset SYNCOPATE_SVG_ONLY
-if command -v rsvg-convert >/dev/null; then
-    compares pictures 0 "${virtual[@]}" --out "$work/pictures"
-    cmp -s <(pictures svg) <(pictures png) || fail "not every figure is a PNG, too"
-else
-    skip "pictures as PNG: no rsvg-convert"
-fi
-PATH=/nowhere SYNCOPATE_BIN_DIR=$build "$build/syncopate" compare "${virtual[@]:0:7}" --out "$work/plain" >"$work/plain.log" 2>&1 ||
-    fail "plain: without a converter there is no comparison"
-[ "$(grep -c "^figures are SVG alone: rsvg-convert is not installed" "$work/plain.log")" -eq 1 ] || fail "plain: that is not said once"
-export SYNCOPATE_SVG_ONLY=1
-ok "figures are PNG, too, or it is said why not"
 
 # --- runs that fail, and comparisons that are cut off ----------------------------------------------
 # While one run is under way a file takes the place of the next one's folder: that one fails, and no other.
@@ -133,7 +116,7 @@ arms=(--arm "slow-start=--mode async --learning-rate 0.01 --warmup-steps 10" --a
 compares named 0 "${virtual[@]:0:7}" "${arms[@]}" --seeds 2 --out "$work/named"
 [ "$(cd "$work/named/runs" && echo *)" = "layers-s1 layers-s2 plain-s1 plain-s2 slow-start-s1 slow-start-s2" ] ||
     fail "folders are not called as the arms: $(ls "$work/named/runs")"
-for file in table.txt points.csv loss-seconds.svg compare.json report.html; do
+for file in table.txt points.csv runs.csv compare.json report.html; do
     grep -q slow-start "$work/named/$file" || fail "$file does not call an arm by its name"
 done
 compares plan 0 --plan "$work/named/plan.json" --out "$work/plan"

@@ -1,8 +1,8 @@
-"""Works out again, from points.csv alone, what compare.json says: an independent reader with a Student's t of
+"""Works out again, from points.csv and runs.csv, what compare.json says: an independent reader with a Student's t of
 its own (by the incomplete beta function, where the program has a finite sum). Exits with 1, and says what
 differs, unless everything agrees to one part in 10^9.
 
-    conclusion.py OUT             compares OUT/points.csv with OUT/compare.json
+    conclusion.py OUT             compares them with OUT/compare.json
     conclusion.py OUT --between   prints a loss that about half of all runs come to
 """
 
@@ -138,6 +138,7 @@ def visible_with(ratio):
 # --- runs ----------------------------------------------------------------------------------------
 
 DONE, DIVERGED, UNKNOWN = range(3)
+ENDS = ["done", "diverged", "failed"]
 
 
 class Run:
@@ -145,7 +146,7 @@ class Run:
         self.seed, self.summary, self.losses, self.scores, self.moved = seed, {}, [], [], {}
 
     def number(self, name):
-        return self.summary.get("run_" + name, NAN)
+        return self.summary.get(name, NAN)
 
     def trailing_means(self, window):
         for last, (place, _) in enumerate(self.losses):
@@ -165,7 +166,7 @@ class Comparison:
 
     def __init__(self, arms):
         runs = [run for of_arm in arms.values() for run in of_arm]
-        done = [run for run in runs if "run_planned_examples" in run.summary]
+        done = [run for run in runs if "planned_examples" in run.summary]
         shortest = min((run.number("planned_examples") for run in done), default=0)
         self.window = min(max(shortest / 20, 2000), shortest / 4)
         classes = {run.number("classes") for run in done}
@@ -176,8 +177,8 @@ class Comparison:
         self.arms = arms
 
     def end_of(self, run):
-        if run.number("fate") != DONE:
-            return INF if run.number("fate") == DIVERGED else NAN
+        if run.number("end") != DONE:
+            return INF if run.number("end") == DIVERGED else NAN
         means = [mean for _, mean in run.trailing_means(self.window)]
         return means[-1] if means else NAN
 
@@ -202,21 +203,21 @@ class Comparison:
 
     def way(self, run, kind, value):
         """What became of it, and batches, examples and seconds until then; infinite: never, NaN: not known."""
-        fate = run.number("fate")
-        if fate != DONE:
-            return ("diverged", *[INF] * 3) if fate == DIVERGED else ("unknown", *[NAN] * 3)
+        end = run.number("end")
+        if end != DONE:
+            return ("diverged", *[INF] * 3) if end == DIVERGED else ("unknown", *[NAN] * 3)
         if kind == "accuracy":
             places = [place for place, accuracy in run.scores if accuracy >= value]
             back = run.scores and run.scores[-1][1] < value - (value - 1 / self.classes) / 10
-            told = bool(run.scores)
+            known_ = bool(run.scores)
         else:
             means = list(run.trailing_means(self.window))
             places = [place for place, mean in means if mean <= value]
             back = self.ends[run] > value + (self.start - value) / 10
-            told = bool(means)
+            known_ = bool(means)
         if places and not back:
             return ("reached", *places[0])
-        return ("came_back" if places else "ended_short", *[INF] * 3) if told else ("unknown", *[NAN] * 3)
+        return ("came_back" if places else "ended_short", *[INF] * 3) if known_ else ("unknown", *[NAN] * 3)
 
 
 def round_up(value):
@@ -225,18 +226,24 @@ def round_up(value):
     return float(f"{math.ceil(value / unit * (1 - 1e-13)) * unit:.4g}")
 
 
-def read(path):
+def read(out):
     arms = {}
-    with open(path, newline="", encoding="utf-8") as file:
+    with open(out + "/runs.csv", newline="", encoding="utf-8") as file:
         for row in csv.DictReader(file):
-            runs = arms.setdefault(row["arm"], {})
-            run = runs.setdefault(int(row["seed"]), Run(int(row["seed"])))
+            run = arms.setdefault(row["arm"], {})[int(row["seed"])] = Run(int(row["seed"]))
+            for name, text in row.items():
+                try:
+                    run.summary[name] = float(text)
+                except ValueError:
+                    pass
+            run.summary["end"] = ENDS.index(row["end"])
+    with open(out + "/points.csv", newline="", encoding="utf-8") as file:
+        for row in csv.DictReader(file):
+            run = arms[row["arm"]][int(row["seed"])]
             value = float(row["value"])
             place = (float(row["step"]), float(row["examples"]),
                      float(row["seconds"]) if row["seconds"] else NAN)
-            if row["metric"].startswith("run_"):
-                run.summary[row["metric"]] = value
-            elif row["metric"] == "loss":
+            if row["metric"] == "loss":
                 run.losses.append((place, value))
             elif row["metric"] == "exchanged_bytes":
                 run.moved["loss", place] = value
@@ -297,7 +304,7 @@ def check_arm(group, runs, whole, target):
         same_estimate(f"{name}.{what}", said[what], mean_of(values), "mean")
         same(f"{name}.{what}.median", said[what]["median"], median_of(values))
         same(f"{name}.{what}.olympic", said[what]["olympic"], olympic_of(values))
-    done = [run for run in runs if "run_workers" in run.summary]
+    done = [run for run in runs if "workers" in run.summary]
     for what in ("seconds", "train_loss", "test_accuracy", "images_per_second", "worker_seconds",
                  "wait_seconds", "staleness_mean", "updates", "exchanged_bytes"):
         found = mean_of([run.number(what) for run in done])
@@ -332,8 +339,8 @@ def parity_of(points, margin):
 
 def pairs_of(runs, others):
     """Known ones of one seed."""
-    theirs = {run.seed: run for run in others if run.number("fate") != UNKNOWN}
-    return [(run, theirs[run.seed]) for run in runs if run.seed in theirs and run.number("fate") != UNKNOWN]
+    theirs = {run.seed: run for run in others if run.number("end") != UNKNOWN}
+    return [(run, theirs[run.seed]) for run in runs if run.seed in theirs and run.number("end") != UNKNOWN]
 
 
 def check_ladder(group, whole, first, target, ladder):
@@ -365,10 +372,10 @@ def check_beside(group, whole, first, target, margin):
         return way[2] / way[3] if math.isfinite(way[3]) else NAN
 
     def accuracy(run):
-        return 100 / whole.classes if run.number("fate") == DIVERGED else 100 * run.number("test_accuracy")
+        return 100 / whole.classes if run.number("end") == DIVERGED else 100 * run.number("test_accuracy")
 
     def loss(run):
-        return INF if run.number("fate") == DIVERGED else run.number("train_loss")
+        return INF if run.number("end") == DIVERGED else run.number("train_loss")
 
     time = ratio_of([w[3] for w in ours], [w[3] for w in of])
     work = ratio_of([w[2] for w in ours], [w[2] for w in of])
@@ -415,7 +422,7 @@ def check_words(groups, times):
 
 
 def check(out):
-    arms = read(out + "/points.csv")
+    arms = read(out)
     with open(out + "/compare.json", encoding="utf-8") as file:
         said = json.load(file)
     names, groups, whole = list(arms), said["groups"], Comparison(arms)
@@ -432,7 +439,7 @@ def check(out):
     times = {}
     for group in groups:
         same("seeds", sorted(group["seeds"]),
-             sorted(run.seed for run in arms[group["arm"]] if "run_workers" in run.summary))
+             sorted(run.seed for run in arms[group["arm"]] if "workers" in run.summary))
         check_arm(group, arms[group["arm"]], whole, target)
         times[group["arm"]] = check_ladder(group, whole, names[0], target, ladder)
         if group["arm"] == names[0]:
@@ -445,7 +452,7 @@ def check(out):
 def main():
     out = sys.argv[1]
     if sys.argv[2:] == ["--between"]:
-        whole = Comparison(read(out + "/points.csv"))
+        whole = Comparison(read(out))
         least = sorted(whole.ends.values())
         print(f"{(least[len(least) // 2 - 1] + least[len(least) // 2]) / 2:.12g}")
         return 0

@@ -59,7 +59,7 @@ for mode in sync "sync --backup-workers 1" allreduce async ssp:1; do
     syncopate simulate "${small[@]}" --mode $mode --compute constant:5ms --kill ps/1@0.1s,worker/1@0.15s \
         --restart 0.05s --join @0.2s --leave worker/0@0.22s --out "virtual/${mode// /}" --quiet >/dev/null
 done
-syncopate compare --svg-only "${small[@]}" --modes sync,async --seeds 2 --compute constant:5ms --virtual --out compared --quiet >/dev/null
+syncopate compare "${small[@]}" --modes sync,async --seeds 2 --compute constant:5ms --virtual --out compared --quiet >/dev/null
 syncopate run "${small[@]}" --ps 0 --workers 1 --mode sync --keep-scored --out alone --quiet >/dev/null
 for path in real/checkpoints/*16 real/model.safetensors real compared; do
     syncopate inspect "$path" --json >inspected

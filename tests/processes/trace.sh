@@ -20,11 +20,11 @@ reads()
     python3 "$reader" "$work/$name/trace.json" "$@" >"$work/${name//\//-}-read.log" || fail "the trace of $name is wrong"
 }
 
-# pictured NAME - its trace.spans is read by ours, and there is a picture of a step.
+# pictured NAME - its trace.spans is read by ours, and there is a page of a step.
 pictured()
 {
-    run "$1-picture" 0 syncopate trace "$work/$1/trace.spans" --out "$work/$1.svg"
-    grep -qF "</svg>" "$work/$1.svg" || fail "there is no picture of $1"
+    run "$1-picture" 0 syncopate trace "$work/$1/trace.spans" --out "$work/$1.html"
+    grep -q '"reason":"typical","together":' "$work/$1.html" || fail "there is no page of $1"
     says "$1-picture" "took "
 }
 
@@ -91,8 +91,7 @@ for arm in sync async; do
     reads "compared/warm-up/$arm-w2" --steps 20 --processes 3
     reads "modelled/runs/$arm-w2-s1" --steps 5 --processes 3
     for name in compared modelled; do
-        grep -q ">$arm, 2 workers: \(step\|batch\) [0-9]*</text>" "$work/$name/report.html" || fail "the page of $name shows no step of $arm"
-        grep -qF "</svg>" "$work/$name/step-$arm-w2.svg" || fail "$name has no picture of a step of $arm"
+        grep -q "\"$arm-w2\":{\"virtual\":[a-z]*,\"processes\":\[" "$work/$name/report.html" || fail "the page of $name shows no step of $arm"
     done
 done
 if [ -n "$(find "$work"/compared/runs "$work"/modelled/runs/*-s2 -name 'trace.*')" ]; then fail "more is traced than should be"; fi

@@ -257,7 +257,7 @@ speaks quiet-ps syncopate-ps --quiet --ps-hosts "$address" --out "$work/quiet-ps
 speaks quiet-worker syncopate-worker --quiet --ps-hosts "$address" --workers 1 "${small[@]}" --epochs 1
 for name in ps worker; do ends "quiet-$name" 0; done
 for name in run export keygen verify ps worker; do silent "quiet-$name"; done
-does quiet-compare 0 compare --quiet --virtual --svg-only --out "$work/quiet-compare" "${small[@]}" --epochs 1
+does quiet-compare 0 compare --quiet --virtual --out "$work/quiet-compare" "${small[@]}" --epochs 1
 if [ -s "$work/quiet-compare.log" ] || grep -E "^(run |epoch |training|  done)" "$work/quiet-compare.out"; then
     fail "compare --quiet says more than the table"
 fi

@@ -1,5 +1,5 @@
 """A number of a comparison with its interval (95 %, Student's t, runs of one seed being a pair), worked out from
-its points.csv: of an arm, or of an arm beside another.
+its points.csv and runs.csv: of an arm, or of an arm beside another.
 
     pairs.py OUT NUMBER ARM [BESIDE] [below LIMIT | above LIMIT | within LOW HIGH]
 
@@ -9,7 +9,7 @@ its points.csv: of an arm, or of an arm beside another.
 
 prints "1.18 [1.02, 1.37]", and exits with 1 unless the whole interval is as asked; of fewer than three pairs
 nothing is. NUMBER is time, work or pace (seconds, examples, examples a second to the comparison's target), or what
-points.csv has of a run: seconds, images_per_second, updates, train_loss, test_accuracy (in per cent), ..., or
+runs.csv has of a run: seconds, images_per_second, updates, train_loss, test_accuracy (in per cent), ..., or
 ms_per_update of the whole run. Beside another arm it is a ratio, the geometric mean over the pairs; of
 test_accuracy a difference in points.
 """
@@ -80,7 +80,7 @@ def told(found):
 
 
 def table(folder, beside, names):
-    arms = read(os.path.join(folder, "points.csv"))
+    arms = read(folder)
     rows = [["arm", *names]]
     for arm in arms:
         rows.append([arm])
@@ -95,7 +95,7 @@ def table(folder, beside, names):
 
 
 def twin(folder, other, name, arm):
-    found = [estimate(f, read(os.path.join(f, "points.csv")), name, arm, None) for f in (folder, other)]
+    found = [estimate(f, read(f), name, arm, None) for f in (folder, other)]
     here, there = (one["value"] for one in found)
     print("\t".join([told(found[0]), told(found[1]), f"{100 * (there / here - 1):+.2f}" if here else "-"]))
     return 2 if math.isnan(here) or math.isnan(there) else 0
@@ -115,7 +115,7 @@ def main():
     if len(words) not in (3, 4) or (asked and len(asked) != 2 + (asked[0] == "within")):
         print(__doc__, file=sys.stderr)
         return 2
-    arms = read(os.path.join(words[0], "points.csv"))
+    arms = read(words[0])
     found = estimate(words[0], arms, words[1], words[2], words[3] if len(words) == 4 else None)
     print(told(found))
     if math.isnan(found["value"]) and found["count"] == 0:

@@ -37,7 +37,7 @@ without=0
 for ((i = first; i <= last; i++)); do
     seed=$((5 * i - 4))
     compared "s$seed" --workers 4 --modes async --arm "a=--network 10Gbit,50us" --arm "b=--network 10Gbit,450us" \
-        --model softmax --epochs 3 --optimizer sgd --learning-rate 0.05 --compute lognormal:20ms,0.3 --svg-only
+        --model softmax --epochs 3 --optimizer sgd --learning-rate 0.05 --compute lognormal:20ms,0.3
     python3 "$here/../processes/conclusion.py" "$out/s$seed" >"$work/check" || {
         cat "$work/check"
         exit 1
