@@ -198,10 +198,10 @@ struct options {
 
     const char *serve; /* Where HTTP is answered; NULL: nowhere. */
 
-    bool json;     /* evaluate, inspect, run: the result as one JSON object. */
-    bool watch;    /* inspect: until the job has ended. */
-    bool alive;    /* inspect: whether a server answers ... */
-    bool ready;    /* ... or serves. */
+    bool json;  /* evaluate, inspect, run: the result as one JSON object. */
+    bool watch; /* inspect: until the job has ended. */
+    bool alive; /* inspect: whether a server answers ... */
+    bool ready; /* ... or serves. */
 
     bool explain;      /* run: print every message. */
     const char *diary; /* ps, worker: the file of their messages; NULL: none. See process_log.h. */

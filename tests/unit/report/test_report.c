@@ -583,7 +583,7 @@ TEST(the_report_is_whole)
     page_has(scene, "report.html", " src=", 0);
     page_has(scene, "report.html", "url(", 0);
     page_has(scene, "report.html", "@import", 0);
-    page_has(scene, "points.csv", "sync-w1,1,images_per_second,20,", 1);
+    page_has(scene, "points.csv", "\nsync-w1,1,images_per_second,20,", 1);
     page_has(scene, "runs.csv", "\nasync-w2,2,async-w2-s2,done,async,", 1);
 }
 
