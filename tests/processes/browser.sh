@@ -19,7 +19,7 @@ pictures=${TEST_PICTURES:-$work}
 mkdir -p "$pictures"
 
 small=(--data synthetic:600 --model softmax --epochs 2)
-times=(--compute lognormal:20ms,0.3 --straggle 0.05:pareto:10)
+times=(--compute "lognormal:20ms,0.3" --straggle "0.05:pareto:10")
 run two 0 syncopate compare "${small[@]}" --out "$work/two"
 run many 0 syncopate compare --virtual "${small[@]}" "${times[@]}" --modes sync,async,ssp:2,allreduce,sync+backup:1 --workers 2,4 \
     --seeds 3 --micro-batch 8 --out "$work/many"
