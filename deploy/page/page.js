@@ -373,9 +373,9 @@ function curves_section(all, points) {
             const levels = [low + 0.5 * (high - low), low + 0.02 * (high - low)].map(level => +level.toPrecision(2));
             const pairs = levels.map(level => [level, reach(a, level) / reach(b, level)]).filter(pair => isFinite(pair[1]) && pair[1] > 0);
             const word = chosen.x === 'seconds' ? ['sooner', 'later'] : ['earlier', 'later'];
-            const say = ([level, times]) => Math.abs(Math.log(times)) < 0.02 ? 'alike at ' + level
-                : brief(Math.max(times, 1 / times), 2) + TIMES + ' ' + word[times > 1 ? 0 : 1] + ' at ' + level;
-            if (pairs.length && high > low) return b.label + ' is ' + unique(pairs.map(say)).join(', ') + (seeds === 1 ? ' (one seed)' : '');
+            const say = ([level, times]) => Math.abs(Math.log(times)) < 0.02 ? 'alike at loss ' + level
+                : brief(Math.max(times, 1 / times), 2) + TIMES + ' ' + word[times > 1 ? 0 : 1] + ' at loss ' + level;
+            if (pairs.length && high > low) return b.label + ' is ' + unique(pairs.map(say)).join(', ') + (pairs.every(pair => Math.abs(Math.log(pair[1])) < 0.02) ? '' : ' than ' + a.label) + (seeds === 1 ? ' (one seed)' : '');
         }
         const worst = series.reduce((a, b) => better(end(b), end(a)) ? a : b);
         return best.label + ' ends with the ' + (up ? 'highest ' : 'lowest ') + says + ', ' + Y[chosen.y][1](end(best)) + ' after ' + when(best.points[best.points.length - 1][0])
@@ -559,12 +559,12 @@ function finding(all) {
     if (known.length > 1) {
         if (!(time(best) < 1)) return 'Of ' + all.groups.length + ' arms none reaches ' + name + ' before ' + first.label;
         return 'Of ' + all.groups.length + ' arms ' + best.label + ' reaches ' + name + ' first, in ' + brief(time(best), 2) + TIMES + ' the time of ' + first.label
-            + (/^not/.test(best.beside_reference.word) ? ', which does not tell them apart' : one);
+            + (/^not/.test(best.beside_reference.word) ? '; the difference is not proven' : one);
     }
     const word = best.beside_reference.word, times = brief(time(best), 2) + TIMES;
     return word === 'never' ? best.label + ' never reaches ' + name
         : word === 'alike' ? best.label + ' and ' + first.label + ' reach ' + name + ' in the same time'
-        : /^not/.test(word) ? best.label + ' reaches ' + name + ' in ' + times + ' the time of ' + first.label + ', which does not tell them apart'
+        : /^not/.test(word) ? best.label + ' reaches ' + name + ' in ' + times + ' the time of ' + first.label + '; the difference is not proven'
         : isFinite(time(best)) ? best.label + ' reaches ' + name + (word ? ' ' + word + ' than ' + first.label + ', in ' + times + ' its time' : ' in ' + times + ' the time of ' + first.label + one)
         : best.label + ' does not reach ' + name + one;
 }
