@@ -11,6 +11,7 @@
 #include "common/file/json_writer.h"
 #include "common/store/event_log.h"
 #include "common/watch/exposition.h"
+#include "common/watch/page_text.h"
 #include "common/watch/run_files.h"
 #include "deploy/serve/http_client.h"
 #include "deploy/trace/trace.h"
@@ -88,6 +89,8 @@ struct http_answer folder_pages_answer(void *context, const struct http_request 
 {
     const struct folder_pages *pages = context;
     struct http_answer answer = {0};
+    if (strcmp(request->path, "/") == 0)
+        return page_text_live();
     if (strcmp(request->path, "/spans") == 0)
         return spans(pages, http_number(request, "steps", SPANS_STEPS));
     if (pages->server_0_port != 0)

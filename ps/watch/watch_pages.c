@@ -8,6 +8,7 @@
 #include "common/base/clock.h"
 #include "common/file/json_writer.h"
 #include "common/watch/exposition.h"
+#include "common/watch/page_text.h"
 #include "common/watch/process_figures.h"
 #include "common/watch/run_files.h"
 
@@ -100,6 +101,7 @@ struct http_answer watch_pages_answer(void *context, const struct http_request *
     struct http_answer answer = figures(pages, request->path, known, posted_us);
     if (answer.code != 0 || !known || !pages->copy.coordinates)
         return answer;
-    return strcmp(request->path, "/state") == 0 ? state(pages)
-                                                : run_files_answer(pages->copy.job.out, request);
+    return strcmp(request->path, "/") == 0        ? page_text_live()
+           : strcmp(request->path, "/state") == 0 ? state(pages)
+                                                  : run_files_answer(pages->copy.job.out, request);
 }
