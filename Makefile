@@ -440,7 +440,7 @@ $(BUILD)/%.o: %.c | $(PROTO_C)
 	@mkdir -p $(@D)
 	$(STEP) $(CC) $(ALL_CFLAGS) -c -o $@ $<
 # The page is one file with all in it; the browser runs the script that has this hash alone.
-PAGE_HTML := $(BUILD)/deploy/page/page_text.html
+PAGE_HTML := $(BUILD)/common/watch/page_text.html
 $(PAGE_HTML): deploy/page/page.html deploy/page/page.css $(addprefix deploy/page/,source.js draw.js page.js)
 	@mkdir -p $(@D)
 	@cat $(filter %.js,$^) | sed -E 's/^ +//; /^\/\*.*\*\/$$/d; /^\/\*/,/\*\/$$/d' >$(@D)/page.js
@@ -449,7 +449,7 @@ $(PAGE_HTML): deploy/page/page.html deploy/page/page.css $(addprefix deploy/page
 	    sed -e ':a' -e 'N;$$!ba' -e 's|<script>\n|<script>|' >$@
 $(PAGE_HTML:.html=.inc): $(PAGE_HTML)
 	@od -An -v -tu1 $< | sed 's/ *\([0-9]*\)/\1,/g' >$@
-$(BUILD)/deploy/page/page.o: $(PAGE_HTML:.html=.inc)
+$(BUILD)/common/watch/page_text.o: $(PAGE_HTML:.html=.inc)
 $(BUILD)/checked/%.o: %.c | $(PROTO_C)
 	@mkdir -p $(@D)
 	$(STEP) $(CC) $(ALL_CFLAGS) -DCHECKED=1 -c -o $@ $<

@@ -7,27 +7,23 @@
 
 #include "common/file/json.h"
 #include "common/store/event_log.h"
+#include "common/watch/page_text.h"
 #include "deploy/trace/trace.h"
 #include "deploy/trace/windows.h"
 
 #define FILE_BYTES_MAX (UINT64_C(256) << 20)
 #define PROGRESS_MAX   1000 /* Events of progress in a page; of more every second, third, ... */
 
-static const char page_text[] = {
-#include "deploy/page/page_text.inc"
-    0};
-static const char data_mark[] = "@DATA@";
-
 void page_write(FILE *stream, const char *data)
 {
-    const char *mark = strstr(page_text, data_mark);
+    const char *mark = strstr(page_text, PAGE_DATA_MARK);
     fwrite(page_text, 1, (size_t)(mark - page_text), stream);
     for (; *data != '\0'; data++) /* No text in it ends the element that it is in. */
         if (*data == '<')
             fputs("\\u003c", stream);
         else
             fputc(*data, stream);
-    fputs(mark + sizeof data_mark - 1, stream);
+    fputs(mark + sizeof PAGE_DATA_MARK - 1, stream);
 }
 
 enum status page_write_file(const struct disk *disk, const char *path, const char *data,

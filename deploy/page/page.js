@@ -675,7 +675,7 @@ function run_curves(data) {
     const kinds = Object.keys(Ys).filter(kind => kind !== 'staleness' || data.run.mode !== 'sync');
     const title = () => {
         const line = series()[0];
-        if (!line) return 'Nothing is trained yet';
+        if (!line) return 'Nothing to show yet';
         const [a, b] = [line.points[0][1], line.points[line.points.length - 1][1]], write = Ys[chosen.y][2];
         return Ys[chosen.y][0][0].toUpperCase() + Ys[chosen.y][0].slice(1) + (b < a ? ' falls from ' : ' rises from ') + write(a) + ' to ' + write(b) + ' in ' + seconds(line.points[line.points.length - 1][0]);
     };
@@ -778,11 +778,25 @@ function alone() {
     draw_all();
 }
 
+const a_second = () => new Promise(resolve => setTimeout(resolve, 1000));
+
+/* What run.json says, once there is one: before, of whom the job waits. */
+async function declared() {
+    for (;; await a_second()) {
+        const state = await source.state().catch(error => ({waiting: error.message}));
+        const run = state.run ? await source.file('run.json') : null;
+        if (run) return run;
+        root.replaceChildren(h('h1', {}, 'Nothing is trained yet'), para(state.waiting || 'waiting for a job'));
+    }
+}
+
 async function follow(data) {
     let next = 0;
+    data.run = await declared();
     async function look() {
         const state = await source.state();
         Object.assign(data.run, state.run);
+        data.name = state.name;
         data.members = state.members;
         const more = await source.events(next);
         data.events.push(...more.list);
@@ -795,7 +809,7 @@ async function follow(data) {
     const bad = h('p', {class: 'bad', role: 'alert', hidden: true});
     root.prepend(bad);
     for (;;) {
-        await new Promise(resolve => setTimeout(resolve, 1000));
+        await a_second();
         try {
             await look();
             data.begin = (data.events.find(event => event.event === 'start') || {time: 0}).time;
@@ -810,7 +824,7 @@ async function follow(data) {
 
 async function begin() {
     addEventListener('hashchange', alone);
-    const state = source.live ? await source.state() : null;
+    const state = source.live ? await source.state().catch(() => ({kind: 'run'})) : null;
     if (state && state.kind === 'run') return follow({name: state.name, run: {}, events: [], virtual: null});
     const compared = await source.file('compare.json');
     if (compared) return show_comparison(compared, await source.file('points.csv'), await source.file('methods.txt'), await source.file('steps.json'));

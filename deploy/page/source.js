@@ -46,8 +46,12 @@
 const source = (() => {
     const inside = JSON.parse(document.getElementById('data').textContent || '{}');
     const live = Object.keys(inside).length === 0;
-    const token = new URLSearchParams(location.hash.slice(1)).get('token');
-    if (token) history.replaceState(null, '', location.pathname + location.search);
+    let token = live && new URLSearchParams(location.hash.slice(1)).get('token');
+    if (token) {
+        sessionStorage.setItem('token', token); /* For a reload: it is in the address no more. */
+        history.replaceState(null, '', location.pathname + location.search);
+    } else if (live)
+        token = sessionStorage.getItem('token');
 
     async function ask(path) {
         const headers = token ? {Authorization: 'Bearer ' + token} : {};
@@ -64,12 +68,21 @@ const source = (() => {
         return text !== null && name.endsWith('.json') ? JSON.parse(text) : text;
     }
 
+    /* Each session of a run counts its seconds from 0: here one goes on where the other ended. */
+    const ended = {time: 0, training_seconds: 0}, now = {time: 0, training_seconds: 0};
+    function placed(event) {
+        if (event.time + ended.time < now.time) Object.assign(ended, now);
+        for (const name in now)
+            if (typeof event[name] === 'number') event[name] = now[name] = ended[name] + event[name];
+        return event;
+    }
+
     /* Those that came since, and where to go on. */
     async function events(from) {
-        if (!live) return {list: from ? [] : inside['events.jsonl'] || [], next: 1};
+        if (!live) return {list: from ? [] : (inside['events.jsonl'] || []).map(placed), next: 1};
         const text = await ask('/events?from=' + from) || '';
         const whole = text.slice(0, text.lastIndexOf('\n') + 1);
-        const list = whole.split('\n').flatMap(line => { try { return [JSON.parse(line)]; } catch { return []; } });
+        const list = whole.split('\n').flatMap(line => { try { return [placed(JSON.parse(line))]; } catch { return []; } });
         return {list, next: from + new TextEncoder().encode(whole).length};
     }
 

@@ -10,11 +10,13 @@
 #include "common/file/json.h"
 #include "common/file/json_writer.h"
 #include "common/store/event_log.h"
+#include "common/trace/recorder.h"
 #include "common/watch/exposition.h"
 #include "common/watch/page_text.h"
 #include "common/watch/run_files.h"
 #include "deploy/serve/http_client.h"
 #include "deploy/trace/trace.h"
+#include "deploy/trace/windows.h"
 
 #define PLAIN       "text/plain; charset=utf-8"
 #define JSON        "application/json"
@@ -77,12 +79,31 @@ static struct http_answer state(const struct folder_pages *pages)
     return of_writer(&writer);
 }
 
-/* spans */
-static struct http_answer spans(const struct folder_pages *pages, uint64_t steps)
+/* Of the processes' memory while the run goes on, else of the file that is left of it. */
+static enum status read_spans(const struct folder_pages *pages, uint32_t steps, struct spans *spans)
 {
-    (void)pages;
-    (void)steps;
-    return (struct http_answer){0};
+    char path[DISK_PATH_MAX + 16];
+    snprintf(path, sizeof path, "%s/" TRACE_SPANS_NAME, pages->folder);
+    if (pages->trace < 0)
+        return spans_read(spans, path, steps, NULL);
+    enum status status = spans_add(spans, pages->trace, "--trace", NULL);
+    return status == STATUS_OK ? spans_finish(spans, steps, NULL) : status;
+}
+
+static struct http_answer spans_of(const struct folder_pages *pages, uint64_t steps)
+{
+    struct spans spans;
+    struct json_writer writer;
+    json_writer_init(&writer, true);
+    spans_init(&spans);
+    steps = steps < TRACE_STEPS_MAX ? steps : TRACE_STEPS_MAX;
+    bool there = steps > 0 && read_spans(pages, (uint32_t)steps, &spans) == STATUS_OK;
+    if (there)
+        windows_write_json(&writer, NULL, &spans);
+    else
+        json_writer_free(&writer);
+    spans_free(&spans);
+    return there ? of_writer(&writer) : (struct http_answer){0};
 }
 
 struct http_answer folder_pages_answer(void *context, const struct http_request *request)
@@ -92,7 +113,7 @@ struct http_answer folder_pages_answer(void *context, const struct http_request 
     if (strcmp(request->path, "/") == 0)
         return page_text_live();
     if (strcmp(request->path, "/spans") == 0)
-        return spans(pages, http_number(request, "steps", SPANS_STEPS));
+        return spans_of(pages, http_number(request, "steps", SPANS_STEPS));
     if (pages->server_0_port != 0)
         answer = ask_server_0(pages, request, true);
     else if (strcmp(request->path, "/state") == 0)

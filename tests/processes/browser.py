@@ -17,8 +17,10 @@ import json
 import os
 import re
 import shutil
+import subprocess
 import sys
 import tempfile
+import time
 
 from selenium import webdriver
 from selenium.webdriver.chrome.options import Options
@@ -272,6 +274,38 @@ def look_at(pages, pictures):
     return look.faults
 
 
+# --- live ----------------------------------------------------------------------------------------
+
+def follow(pictures, url, steps):
+    """The page of a run under way: after each command, by and by, a text. Measured at the end."""
+    look = Look()
+    try:
+        look.driver.get(url)
+        for command, expected in zip(steps[::2], steps[1::2]):
+            subprocess.run(command, shell=True, check=True)
+            until = time.monotonic() + 60
+            while not re.search(expected, look.ask("return document.body.innerText")):
+                if time.monotonic() > until:
+                    look.fault("live", "does not say " + expected)
+                    return look.faults
+                time.sleep(0.2)
+        if look.driver.current_url != url.split("#")[0]:
+            look.fault("live", "the token stays in the address")
+        look.driver.get(look.driver.current_url) # A reload.
+        time.sleep(1)
+        if "Members now" not in look.ask("return document.body.innerText"):
+            look.fault("live", "a reload has no token")
+        for width, scheme in SCREENS:
+            look.tell("Emulation.setEmulatedMedia", features=[{"name": "prefers-color-scheme", "value": scheme}])
+            look.tell("Emulation.setDeviceMetricsOverride", width=width, height=900, deviceScaleFactor=1, mobile=width < 500)
+            for fault in look.ask(MEASURE):
+                look.fault(f"live at {width} px, {scheme}", fault)
+            look.picture(f"{pictures}/live-{width}-{scheme}.png")
+    finally:
+        look.close()
+    return look.faults
+
+
 # --- whether it would be found -------------------------------------------------------------------
 
 def put(html):
@@ -344,6 +378,10 @@ def find_spoilt(path):
 def main():
     if sys.argv[1] == "--spoilt":
         return 1 if find_spoilt(os.path.abspath(sys.argv[2])) else 0
+    if sys.argv[1] == "--live":
+        faults = follow(sys.argv[2], sys.argv[3], sys.argv[4:])
+        print(*faults, sep="\n")
+        return 1 if faults else 0
     pages = [argument.split("=", 1) for argument in sys.argv[2:]]
     faults = look_at([(name, os.path.abspath(path)) for name, path in pages], sys.argv[1])
     for fault in faults[:40]:
