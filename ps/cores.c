@@ -23,7 +23,6 @@ enum status cores_init(struct cores *cores, const struct cores_options *options,
     enum status status = router_create(&cores->router, &router, now_us);
     if (status == STATUS_OK)
         status = checkpointer_create(&cores->checkpointer, &checkpointer);
-    set_writer_init(&cores->set_writer, checkpointer.disk, checkpointer.out);
     if (status == STATUS_OK && options->router.self.index == 0)
         status = coordinator_create(&cores->coordinator, &coordinator, now_us);
     if (status != STATUS_OK)
@@ -139,9 +138,6 @@ bool cores_deliver(struct cores *cores, struct outgoing *item, uint64_t now_us,
         return false;
     case TO_CHECKPOINTER:
         checkpointer_handle(cores->checkpointer, packet, outbox);
-        return false;
-    case TO_SET_WRITER:
-        set_writer_handle(&cores->set_writer, packet, outbox);
         return false;
     case TO_PEER:
         if (packet->peer != PEER_LOCAL)

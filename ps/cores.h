@@ -13,7 +13,6 @@
 
 #include "common/wire/outbox.h"
 #include "ps/checkpointer/checkpointer.h"
-#include "ps/checkpointer/set_writer.h"
 #include "ps/coordinator/coordinator.h"
 #include "ps/owner/owner.h"
 #include "ps/router/router.h"
@@ -22,8 +21,7 @@ struct cores {
     struct router *router;
     struct coordinator *coordinator; /* Server 0 only, else NULL. */
     struct checkpointer *checkpointer;
-    struct set_writer set_writer; /* Used on server 0. */
-    struct owner **owners;        /* [owner_count], NULL until the plan is there. */
+    struct owner **owners; /* [owner_count], NULL until the plan is there. */
     uint32_t owner_count;
     const struct chunk_listener *const *listeners;
     bool unchecked;

@@ -80,7 +80,6 @@ struct server {
     struct mailbox inbox;      /* Of the router thread. */
     struct outbox outbox;
     struct actor checkpointer;
-    struct actor set_writer; /* Started when it is first needed. */
     struct actor owners[OWNER_THREADS_MAX];
     uint32_t owner_threads; /* 0: the router thread is the owner. */
     atomic_int stop_code;   /* 0: go on. Written by the one who asks, read by the router thread. */
@@ -88,11 +87,10 @@ struct server {
     atomic_bool enough;     /* The same; the rest is the router thread's: */
     char enough_why[MESSAGE_TEXT_MAX];
     bool stop_sent, abandoned_noted, enough_sent;
-    bool holds_run;          /* As last seen. */
-    int occupied;            /* The descriptor that shows it to others, or -1. */
-    bool without_owners;     /* There was no memory for them. */
-    bool without_set_writer; /* There was none for its thread. */
-    bool unanswered;         /* Server 0 has never been heard. */
+    bool holds_run;      /* As last seen. */
+    int occupied;        /* The descriptor that shows it to others, or -1. */
+    bool without_owners; /* There was no memory for them. */
+    bool unanswered;     /* Server 0 has never been heard. */
     uint64_t said_us, heeded_us;
     uint64_t unheard;
     struct not_taken not_taken;     /* Malformed ones, and those of wrong_key_peers. */
@@ -213,8 +211,6 @@ enum status server_create(struct server **server, const struct server_options *o
     enum status status = mailbox_init(&s->inbox);
     if (status == STATUS_OK)
         status = mailbox_init(&s->checkpointer.mailbox);
-    if (status == STATUS_OK)
-        status = mailbox_init(&s->set_writer.mailbox);
     for (uint32_t i = 0; i < OWNER_THREADS_MAX && status == STATUS_OK; i++)
         status = mailbox_init(&s->owners[i].mailbox);
     if (status != STATUS_OK) {
@@ -253,7 +249,6 @@ void server_destroy(struct server **server)
     outbox_free(&s->outbox);
     mailbox_free(&s->inbox);
     mailbox_free(&s->checkpointer.mailbox);
-    mailbox_free(&s->set_writer.mailbox);
     for (uint32_t i = 0; i < OWNER_THREADS_MAX; i++)
         mailbox_free(&s->owners[i].mailbox);
     if (s->cores_made)
@@ -429,14 +424,6 @@ static bool have_owners(struct server *server)
     return false;
 }
 
-/* Without a thread its part is done by this one, which then waits for the disk. */
-static bool have_set_writer(struct server *server)
-{
-    if (!server->set_writer.started && !server->without_set_writer)
-        server->without_set_writer = actor_start(&server->set_writer, server, 0) != STATUS_OK;
-    return server->set_writer.started;
-}
-
 /* Deliver an item to a core of this thread. */
 static void deliver(struct server *server, struct outgoing *item)
 {
@@ -458,8 +445,6 @@ static void dispatch(struct server *server, struct outgoing *item)
         other = &server->owners[item->index].mailbox;
     else if (item->to == TO_CHECKPOINTER)
         other = &server->checkpointer.mailbox;
-    else if (item->to == TO_SET_WRITER && have_set_writer(server))
-        other = &server->set_writer.mailbox;
 
     if (other != NULL)
         mailbox_post(other, item);
@@ -696,7 +681,6 @@ int server_run(struct server *server, struct error *reason)
     for (uint32_t i = 0; i < server->owner_threads; i++)
         actor_stop(&server->owners[i]);
     actor_stop(&server->checkpointer);
-    actor_stop(&server->set_writer);
     int exit_code = router_joining(server->cores.router)->exit_code;
     explain_end(server, exit_code, reason);
     return exit_code;

@@ -6,7 +6,7 @@
  *     |   router core, and on server 0 coordinator    |
  *     '--+----------------+-------------------+-------'
  *        | mailbox        | mailbox           | mailbox
- *     owner 0    ...   owner n-1            checkpointer, set writer (server 0, backup workers)
+ *     owner 0    ...   owner n-1            checkpointer
  *
  * Everything between threads goes through mailboxes. With owner_threads 0 the router's thread runs
  * one owner itself: on few cores and for small models a hand-over costs more than it brings.

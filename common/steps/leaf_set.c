@@ -135,12 +135,9 @@ static bool fits(const struct leaf_set *set, const struct job *job, uint64_t ste
     return leaf_set_count(set, (struct node){leaves, TREE_LEAVES_MAX - leaves}) == 0;
 }
 
-bool leaf_sets_fit(const void *bytes, size_t count, const struct job *job)
+bool leaf_sets_fit(struct leaf_sets list, const struct job *job)
 {
-    struct leaf_sets list;
     struct leaf_set set;
-    if (!leaf_sets_open(&list, bytes, count))
-        return false;
     while (list.left > 0)
         if (!leaf_sets_next(&list, &set) || !fits(&set, job, list.step - 1))
             return false;

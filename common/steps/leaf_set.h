@@ -69,7 +69,7 @@ bool leaf_sets_open(struct leaf_sets *list, const void *bytes, size_t count);
  * has leaves that no step has. */
 bool leaf_sets_next(struct leaf_sets *list, struct leaf_set *set);
 /* Whether every set is one of its step of the job, and nothing is behind the last. */
-bool leaf_sets_fit(const void *bytes, size_t count, const struct job *job);
+bool leaf_sets_fit(struct leaf_sets list, const struct job *job);
 /* The set of a step, if the list has it. */
 bool leaf_sets_find(const void *bytes, size_t count, uint64_t step, struct leaf_set *set);
 

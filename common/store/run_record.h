@@ -12,6 +12,8 @@
  * several computations, each with entries of its own in some of the chunks. A computation
  * without an entry is left out.
  *
+ * Where a step is made of a set of leaves, an interval has the set of each of its steps.
+ *
  * There are as many versions as entries that close their group (all do, unless several gradients
  * are applied as one).
  *
@@ -31,11 +33,12 @@
 
 #include "common/base/status.h"
 #include "common/job/job.h"
+#include "common/steps/leaf_set.h"
 
 #define RUN_RECORD_FOLDER       "record"
 #define RUN_RECORD_OTHERS       3u /* No enum kernels_instructions: see `instructions` below. */
 #define RUN_RECORD_MAGIC        "syncopate-record" /* 16 bytes, without a terminating zero. */
-#define RUN_RECORD_FORMAT       1
+#define RUN_RECORD_FORMAT       2
 #define RUN_RECORD_SESSIONS_MAX 9999
 
 /* Longest segment that is read. */
@@ -86,7 +89,7 @@ struct run_record_snapshot {
 
 /* In this order, any number of times what is in brackets:
  *
- *     segment [ [generation] [computation | gone]... [entries]... snapshot ]...
+ *     segment [ [generation] [computation | gone]... [entries]... [sets] snapshot ]...
  *
  * Failures stick until finish, which takes back all bytes since the last one. */
 struct run_record_writer {
@@ -125,6 +128,8 @@ void run_record_writer_gone(struct run_record_writer *writer, uint32_t worker);
 /* Of one chunk, from place `first` on; a chunk's may come in several pieces. */
 void run_record_writer_entries(struct run_record_writer *writer, uint32_t chunk, uint64_t first,
                                const struct run_record_entry *entries, size_t count);
+/* Of each step up to the snapshot, all that the list has. */
+void run_record_writer_sets(struct run_record_writer *writer, const struct leaf_sets *sets);
 void run_record_writer_snapshot(struct run_record_writer *writer,
                                 const struct run_record_snapshot *cut);
 
@@ -157,6 +162,8 @@ struct run_record_interval {
     uint32_t gone_count;
     /* Of every chunk its to.batches - from.batches entries, chunk behind chunk. */
     struct run_record_place *places;
+    /* Of its steps, within the file, unread; without any of no bytes. */
+    struct leaf_sets sets;
 };
 
 struct run_record_reader {

@@ -16,6 +16,7 @@ enum run_record_block {
     RUN_RECORD_GONE,
     RUN_RECORD_ENTRIES,
     RUN_RECORD_SNAPSHOT,
+    RUN_RECORD_SETS,
 };
 
 #define RUN_RECORD_MAGIC_BYTES 16 /* Then the format, the length of the segment, and its body. */

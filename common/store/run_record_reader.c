@@ -499,6 +499,35 @@ static enum status expand(struct run_record_reader *r, size_t at, struct error *
     return status;
 }
 
+/* --- sets ---------------------------------------------------------------------------------- */
+
+static enum status note_sets(struct run_record_reader *r, const struct block *block,
+                             struct error *error)
+{
+    if (r->interval.sets.bytes != NULL || r->segment.chunk_count > 0)
+        return damaged(r, block->start, error, "sets of leaves for the second time, or of chunks");
+    r->interval.sets = (struct leaf_sets){.bytes = r->bytes + block->body,
+                                          .bytes_left = block->end - block->body,
+                                          .step = r->interval.from.batches};
+    return STATUS_OK;
+}
+
+/* One of each step. */
+static enum status check_sets(struct run_record_reader *r, size_t at, struct error *error)
+{
+    struct leaf_set set;
+    if (r->interval.sets.bytes == NULL)
+        return STATUS_OK;
+    r->interval.sets.left = r->interval.to.batches - r->interval.from.batches;
+    struct leaf_sets list = r->interval.sets;
+    while (leaf_sets_next(&list, &set))
+        continue;
+    return list.left == 0 && list.bytes_left == 0
+               ? STATUS_OK
+               : damaged(r, at, error, "of step %" PRIu64 " there is no set of leaves, or another",
+                         list.step);
+}
+
 /* --- stretches ----------------------------------------------------------------------------- */
 
 static enum status take_snapshot(struct run_record_reader *r, const struct block *block,
@@ -521,6 +550,8 @@ static enum status take_snapshot(struct run_record_reader *r, const struct block
                        s->to.batches, s->to.version, s->to.computation, s->from.batches,
                        s->from.version, least);
     enum status status = check_computations(r, block->start, error);
+    if (status == STATUS_OK)
+        status = check_sets(r, block->start, error);
     return status == STATUS_OK ? expand(r, block->start, error) : status;
 }
 
@@ -535,6 +566,8 @@ static enum status take(struct run_record_reader *r, const struct block *block, 
         return take_gone(r, block, error);
     case RUN_RECORD_ENTRIES:
         return note_piece(r, block, error);
+    case RUN_RECORD_SETS:
+        return note_sets(r, block, error);
     case RUN_RECORD_SNAPSHOT:
         return take_snapshot(r, block, error);
     }
@@ -553,6 +586,7 @@ enum status run_record_reader_next(struct run_record_reader *reader, struct erro
     s->begins = false;
     s->computation_count = s->gone_count = 0;
     reader->piece_count = 0;
+    s->sets = (struct leaf_sets){.bytes = NULL};
     while (status == STATUS_OK && block.type != RUN_RECORD_SNAPSHOT) {
         status = take_block(reader, &block, error);
         if (status == STATUS_OK)

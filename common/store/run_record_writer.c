@@ -183,6 +183,12 @@ void run_record_writer_entries(struct run_record_writer *writer, uint32_t chunk,
     }
 }
 
+void run_record_writer_sets(struct run_record_writer *writer, const struct leaf_sets *sets)
+{
+    open_block(writer, RUN_RECORD_SETS);
+    put(writer, sets->bytes, sets->bytes_left);
+}
+
 void run_record_writer_snapshot(struct run_record_writer *writer,
                                 const struct run_record_snapshot *cut)
 {

@@ -21,7 +21,6 @@ enum destination {
     TO_ROUTER,       /* This server's router. */
     TO_OWNER,        /* Owner number `index` of this server. */
     TO_CHECKPOINTER, /* This server's checkpointer. */
-    TO_SET_WRITER,   /* Server 0's, which writes down the leaf sets of steps. */
     TO_TRAINER,      /* This worker's compute thread. */
     TO_LOG,          /* message.waiting.text is a line for people; index 1: a warning. */
 };

@@ -20,9 +20,7 @@
 #define QUEUE_FROM_CHECKPOINTER (3 * e->options.owners_a_server + 1)
 #define QUEUE_TO_SESSION        (3 * e->options.owners_a_server + 2)
 #define QUEUE_TO_TRAINER        (3 * e->options.owners_a_server + 3)
-#define QUEUE_TO_SET_WRITER     (3 * e->options.owners_a_server + 4)
-#define QUEUE_FROM_SET_WRITER   (3 * e->options.owners_a_server + 5)
-#define QUEUE_COUNT             (3 * e->options.owners_a_server + 6)
+#define QUEUE_COUNT             (3 * e->options.owners_a_server + 4)
 
 #define PARTS   4 /* Of a gradient that is sent in parts. */
 #define FORWARD 6 /* The forward pass has so many parts for some values. */
@@ -110,10 +108,8 @@ void simulated_process_free(struct simulated_process *process)
 {
     struct simulated_process *p = process;
     outbox_free(&p->outbox);
-    for (uint32_t i = 0; i < WRITING_THREADS; i++) {
-        outbox_free(&p->writing[i].waiting);
-        outbox_free(&p->writing[i].said);
-    }
+    outbox_free(&p->writing.waiting);
+    outbox_free(&p->writing.said);
     if (p->cores_made)
         cores_free(&p->cores);
     if (!p->is_server && !p->is_scripted_client)
@@ -311,8 +307,6 @@ static void dispatch(struct engine *e, struct simulated_process *p, struct outgo
         enqueue(e, p, QUEUE_TO_OWNER(item->index), DUE_ACTOR, item);
     else if (item->to == TO_CHECKPOINTER)
         enqueue(e, p, QUEUE_TO_CHECKPOINTER, DUE_ACTOR, item);
-    else if (item->to == TO_SET_WRITER)
-        enqueue(e, p, QUEUE_TO_SET_WRITER, DUE_ACTOR, item);
     else if (item->to == TO_LOG)
         say(e, p, item);
     else if (cores_deliver(&p->cores, item, e->now_us, &p->outbox))
@@ -386,46 +380,39 @@ static void owner_worked(struct engine *e, struct simulated_process *p, uint32_t
     while (thread_next(thread, &next) && !owner_begins(e, p, &next));
 }
 
-/* A thread that writes takes one item; its messages about files are sent when those are durable. */
-static void writing_turn(struct engine *e, struct simulated_process *p, uint32_t number,
-                         struct outgoing *item)
+/* A checkpointer takes one item; its messages about files are sent when those are durable. */
+static void writing_turn(struct engine *e, struct simulated_process *p, struct outgoing *item)
 {
     const struct storage *storage = &e->options.storage;
     storage->begin(storage->context, p, e->now_us);
-    cores_deliver(&p->cores, item, e->now_us, &p->writing[number].said);
+    cores_deliver(&p->cores, item, e->now_us, &p->writing.said);
     struct stored stored = storage->end(storage->context, p, e->now_us);
-    struct due event = {.time_ns = e->now_ns + 1000 * stored.took_us,
-                        .kind = DUE_DISK,
-                        .process = p->number,
-                        .number = number};
+    struct due event = {
+        .time_ns = e->now_ns + 1000 * stored.took_us, .kind = DUE_DISK, .process = p->number};
     event_queue_add(&e->queue, &event);
-    p->writing[number].busy = true;
+    p->writing.busy = true;
     if (stored.wrote)
         engine_wrote(e, p);
 }
 
-/* A thread's messages go to the router thread; the set writer gets the checkpointer's through that
- * one. */
-static void writing_done(struct engine *e, struct simulated_process *p, uint32_t number)
+static void writing_done(struct engine *e, struct simulated_process *p)
 {
     struct outgoing out;
-    struct writing_thread *thread = &p->writing[number];
-    uint32_t queue = number == WRITING_SET_WRITER ? QUEUE_FROM_SET_WRITER : QUEUE_FROM_CHECKPOINTER;
+    struct writing_thread *thread = &p->writing;
     while (outbox_take(&thread->said, &out))
-        enqueue(e, p, queue, DUE_INBOX, &out);
+        enqueue(e, p, QUEUE_FROM_CHECKPOINTER, DUE_INBOX, &out);
     thread->busy = false;
     if (outbox_take(&thread->waiting, &out))
-        writing_turn(e, p, number, &out);
+        writing_turn(e, p, &out);
 }
 
 static void writing_event(struct engine *e, struct simulated_process *p, struct outgoing *item)
 {
-    uint32_t number = item->to == TO_SET_WRITER ? WRITING_SET_WRITER : WRITING_CHECKPOINTER;
-    struct writing_thread *thread = &p->writing[number];
+    struct writing_thread *thread = &p->writing;
     if (thread->busy)
         *outbox_add(&thread->waiting, item->to, item->packet.message.kind) = item->packet;
     else
-        writing_turn(e, p, number, item);
+        writing_turn(e, p, item);
     item->packet.payload = NULL;
 }
 
@@ -466,7 +453,7 @@ static bool actor_event(struct engine *e, struct simulated_process *p, struct du
     else if (event->kind == DUE_ACTOR)
         writing_event(e, p, event->item);
     else if (event->kind == DUE_DISK)
-        writing_done(e, p, (uint32_t)event->number);
+        writing_done(e, p);
     else if (event->kind == DUE_WORKED && event->number >= THREAD_OWNERS)
         owner_worked(e, p, (uint32_t)event->number);
     else

@@ -36,8 +36,6 @@ enum process_start {
 
 #define PROCESS_NAME_MAX 32
 
-enum { WRITING_CHECKPOINTER, WRITING_SET_WRITER, WRITING_THREADS };
-
 struct writing_thread {
     bool busy;             /* Until its writes are durable: */
     struct outbox waiting; /* then it takes this, */
@@ -61,7 +59,7 @@ struct simulated_process {
     struct outbox outbox;             /* Items that its router or session has still to send. */
     struct simulated_thread *threads; /* [thread_count] */
     uint32_t thread_count;
-    struct writing_thread writing[WRITING_THREADS];
+    struct writing_thread writing;
     struct simulated_worker worker; /* A worker's. */
     bool stuck;                     /* Its trainer has stopped. */
     double slow;                    /* The factor of its times, set by faults. */

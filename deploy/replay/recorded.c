@@ -9,11 +9,9 @@
 #include <string.h>
 
 #include "common/kernels/kernels.h"
-#include "common/steps/leaf_set.h"
 #include "common/store/checkpoint.h"
 #include "common/store/initial.h"
 #include "common/store/manifest.h"
-#include "common/store/set_log.h"
 
 /* Any fault of a record means that there is none to replay, except lack of memory. */
 static enum status unfit(enum status status, const struct error *why, struct error *error)
@@ -164,6 +162,21 @@ static enum status check_workers(const struct recorded *recorded,
     return STATUS_OK;
 }
 
+/* Of which leaves its steps were made. */
+static enum status check_sets(const struct recorded *recorded,
+                              const struct run_record_reader *reader, struct error *error)
+{
+    const struct job *job = &recorded->found.job;
+    const struct run_record_interval *s = &reader->interval;
+    uint64_t wanted = job_mode(job)->sets ? s->to.batches - s->from.batches : 0;
+    if (s->sets.left == wanted && (wanted == 0 || leaf_sets_fit(s->sets, job)))
+        return STATUS_OK;
+    return error_set(error, STATUS_INVALID,
+                     "%s: damaged: the steps from %" PRIu64 " to %" PRIu64
+                     " do not have the leaves of their job",
+                     reader->name, s->from.batches, s->to.batches);
+}
+
 static enum status check_file(struct recorded *recorded, uint32_t index,
                               const struct newest *newest, struct error *error)
 {
@@ -181,8 +194,11 @@ static enum status check_file(struct recorded *recorded, uint32_t index,
         recorded->plain = reader.segment.instructions == KERNELS_PLAIN;
     reader.count = file->count;
     recorded->bytes += file->count;
-    while (status == STATUS_OK && (status = run_record_reader_next(&reader, error)) == STATUS_OK)
+    while (status == STATUS_OK && (status = run_record_reader_next(&reader, error)) == STATUS_OK) {
         status = check_workers(recorded, &reader, error);
+        if (status == STATUS_OK)
+            status = check_sets(recorded, &reader, error);
+    }
     recorded->end = reader.interval.to;
     run_record_reader_close(&reader);
     return status == STATUS_NOT_FOUND ? STATUS_OK : status;
@@ -221,28 +237,6 @@ static enum status read_record(struct recorded *recorded, const struct disk *dis
     return status;
 }
 
-/* The leaves of steps, from all files. */
-static enum status read_sets(struct recorded *recorded, const struct disk *disk, const char *path,
-                             struct error *error)
-{
-    struct leaf_sets list;
-    char damaged[DISK_PATH_MAX];
-    if (!job_mode(&recorded->found.job)->sets)
-        return STATUS_OK;
-    enum status status = set_log_read(disk, path, recorded->file_count, &recorded->found.job, 0,
-                                      &recorded->sets, &recorded->set_bytes, damaged, error);
-    if (status != STATUS_OK)
-        return status;
-    if (leaf_sets_open(&list, recorded->sets, recorded->set_bytes) &&
-        list.left >= recorded->end.batches)
-        return STATUS_OK;
-    return error_set(error, STATUS_INVALID,
-                     "%.300s: of which leaves its steps were made is recorded of %" PRIu64
-                     " of %" PRIu64 "%s%.200s",
-                     path, list.left, recorded->end.batches,
-                     damaged[0] != '\0' ? ", and damaged: " : "", damaged);
-}
-
 enum status recorded_open(struct recorded *recorded, const struct disk *disk, const char *path,
                           struct error *error)
 {
@@ -254,8 +248,6 @@ enum status recorded_open(struct recorded *recorded, const struct disk *disk, co
     if (status != STATUS_OK)
         return status;
     status = unfit(read_record(recorded, disk, path, &why), &why, error);
-    if (status == STATUS_OK)
-        status = unfit(read_sets(recorded, disk, path, &why), &why, error);
     if (status != STATUS_OK || !job_has_given(&recorded->found.job))
         return status;
     return unfit(initial_read(&recorded->found.job, disk, path, NULL, &recorded->initial, &why),
@@ -267,7 +259,6 @@ void recorded_close(struct recorded *recorded)
     for (uint32_t i = 0; i < recorded->file_count; i++)
         free(recorded->files[i].bytes);
     free(recorded->files);
-    free(recorded->sets);
     free(recorded->initial);
     record_free(&recorded->record);
     job_free(&recorded->found.job);

@@ -29,10 +29,6 @@ struct recorded {
     struct record record;        /* From run.json and events.jsonl. */
     struct recorded_file *files; /* [file_count] one a session, in order. Owned. */
     uint32_t file_count;
-    void *
-        sets; /* [set_bytes] A list (common/steps/leaf_set.h) of the leaves of its steps, when steps
-               * do not have all leaves; else NULL. Owned. */
-    size_t set_bytes;
     float *initial;                 /* Given values (initial.h); NULL: none. Owned. */
     struct run_record_snapshot end; /* Of the last file. */
     bool plain;                     /* Gradients were computed without fused multiply-add. */

@@ -561,12 +561,6 @@ static enum status replay_entries(struct replay *r, struct error *error)
     return status;
 }
 
-void replay_take_sets(struct replay *replay, const void *list, size_t count)
-{
-    if (!leaf_sets_open(&replay->sets, list, count))
-        replay->sets = (struct leaf_sets){.left = 0};
-}
-
 void replay_count_from(struct replay *replay, uint64_t batch)
 {
     replay->counted_from = batch;
@@ -628,6 +622,7 @@ enum status replay_next(struct replay *replay, struct error *error)
     enum status status = run_record_reader_next(&r->reader, error);
     if (status != STATUS_OK)
         return status;
+    r->sets = r->reader.interval.sets;
     return r->reader.segment.chunk_count == 0 ? replay_serially(r, error)
                                               : replay_entries(r, error);
 }

@@ -63,10 +63,6 @@ void replay_destroy(struct replay **replay);
 /* Of a job with given initial values: these, [elements], which outlive the replay. */
 void replay_give(struct replay *replay, const float *initial);
 
-/* For steps made of sets of leaves: their list (common/steps/leaf_set.h) from step 0 on, which
- * outlives the replay. */
-void replay_take_sets(struct replay *replay, const void *list, size_t count);
-
 /* See replay_figures; the default is 0. */
 void replay_count_from(struct replay *replay, uint64_t batch);
 

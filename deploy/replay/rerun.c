@@ -115,7 +115,6 @@ enum status rerun_open(struct rerun *rerun, const struct recorded *recorded, con
         status = replay_create(&rerun->replay, &rerun->job, until, &calls, error);
     if (status == STATUS_OK) {
         replay_give(rerun->replay, recorded->initial);
-        replay_take_sets(rerun->replay, recorded->sets, recorded->set_bytes);
         replay_count_from(rerun->replay, recorded->record.summary.counted_from);
     }
     return status;

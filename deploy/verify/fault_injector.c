@@ -257,7 +257,6 @@ static bool strike(struct check_run *x, const struct fault *fault, struct struck
     case FAULT_LEAVE:
         return leave(x, fault, p);
     case FAULT_DISK:
-        x->oracle.forgetful = true;
         disk->full = fault->number % 3 == 0;
         disk->read_only = fault->number % 3 == 1;
         disk->failing = fault->number % 3 == 2 ? 0.5 : 0;

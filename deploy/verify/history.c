@@ -301,9 +301,6 @@ struct running {
     struct simulated_disk disks[HISTORY_SERVERS_MAX];
     struct model_state model; /* As of `step`. */
     uint64_t step;
-    struct oracle_closed *told; /* [steps] Of which leaves steps were said to be made. */
-    struct oracle_deal deals[ORACLE_DEALS];
-    bool forgetful; /* Some of that may be lost. */
 };
 
 static void fail(struct running *r, const char *text)
@@ -424,24 +421,6 @@ static void tell_kept(struct running *r, struct oracle *oracle)
             oracle_know_kept(oracle, batches, model.parameters);
             model_file_close(&model);
         }
-}
-
-/* What server 0 has said of sets of leaves holds in the phases that come, too. */
-static void tell_sets(const struct running *r, struct oracle *oracle)
-{
-    if (oracle->sets.earlier != NULL)
-        memcpy(oracle->sets.earlier, r->told, r->plan->job.steps * sizeof *r->told);
-    memcpy(oracle->sets.deals, r->deals, sizeof r->deals);
-    oracle->forgetful = oracle->forgetful || r->forgetful;
-}
-
-static void note_sets(struct running *r, const struct oracle *oracle)
-{
-    for (uint64_t step = 0; oracle->sets.steps != NULL && step < r->plan->job.steps; step++)
-        if (oracle->sets.steps[step].there)
-            r->told[step] = oracle->sets.steps[step];
-    memcpy(r->deals, oracle->sets.deals, sizeof r->deals);
-    r->forgetful = r->forgetful || oracle->forgetful;
 }
 
 /* Those that are kept are what all chunks had when they were scored. */
@@ -625,13 +604,11 @@ static int run_phase(struct running *r, const struct history_phase *phase, const
     } else {
         tell_checkpoints(r, &check_run.oracle);
         tell_kept(r, &check_run.oracle);
-        tell_sets(r, &check_run.oracle);
         code = r->result->failed ? -1 : check_run_execute(&check_run);
         if (code == -1)
             fail(r, check_run.oracle.failure);
         else
             check_phase(r, &check_run, code);
-        note_sets(r, &check_run.oracle);
         add_counts(r->result, &check_run);
     }
     bool second_coordinators =
@@ -676,8 +653,7 @@ static void check_replay(struct running *r)
     struct job job;
     struct error error;
     char text[300];
-    if (plan->job.record != RECORDING_ON || plan->scarce ||
-        (job_mode(&plan->job)->sets && r->forgetful))
+    if (plan->job.record != RECORDING_ON || plan->scarce)
         return;
     if (phase_job(plan, &plan->phases[plan->phase_count - 1], &job) != STATUS_OK ||
         simulated_work_init(&work, &job, plan->kind) != STATUS_OK) {
@@ -723,8 +699,7 @@ void history_run(const struct history_plan *plan, struct history_result *result)
         simulated_disk_init(&r.disks[i], plan->seed, SUB_DISK + i);
         repair(&r.disks[i], plan->disk_latency_us);
     }
-    r.told = calloc(plan->job.steps, sizeof *r.told);
-    if (r.told == NULL || model_state_init(&r.model, &plan->job) != STATUS_OK)
+    if (model_state_init(&r.model, &plan->job) != STATUS_OK)
         fail(&r, "out of memory");
     int code = EXIT_INTERRUPTED;
     for (uint32_t i = 0; i < plan->phase_count && code != EXIT_DONE && !result->failed; i++)
@@ -747,5 +722,4 @@ void history_run(const struct history_plan *plan, struct history_result *result)
     for (uint32_t i = 0; i < HISTORY_SERVERS_MAX; i++)
         simulated_disk_free(&r.disks[i]);
     model_state_free(&r.model);
-    free(r.told);
 }

@@ -1,5 +1,5 @@
 /* mode_invariants_backup.c - one update a step, of the leaves that server 0 has closed it with: whole runs of as
- * many workers as are to be waited for, told of a step once and never otherwise, whoever was lost; the
+ * many workers as are to be waited for, told of a step once and never otherwise, until all go back; the
  * values are those of the serial training with these leaves; chunks are at most one version apart. */
 
 #include <inttypes.h>
@@ -14,12 +14,9 @@ enum status oracle_sets_init(struct oracle *w)
 {
     struct oracle_sets *sets = &w->sets;
     sets->steps = calloc(w->job->steps, sizeof *sets->steps);
-    sets->earlier = calloc(w->job->steps, sizeof *sets->earlier);
     sets->states = calloc(w->job->steps + 1, sizeof *sets->states);
     sets->gradient = malloc(w->work->elements * sizeof *sets->gradient);
-    sets->said = calloc(w->job->steps, sizeof *sets->said);
-    if (sets->steps == NULL || sets->earlier == NULL || sets->states == NULL ||
-        sets->gradient == NULL || sets->said == NULL)
+    if (sets->steps == NULL || sets->states == NULL || sets->gradient == NULL)
         return STATUS_MEMORY;
     return oracle_know(w, 0, &w->initial);
 }
@@ -43,10 +40,8 @@ void oracle_sets_free(struct oracle *w)
     for (uint64_t i = 0; sets->states != NULL && i <= w->job->steps; i++)
         model_state_free(&sets->states[i]);
     free(sets->steps);
-    free(sets->earlier);
     free(sets->states);
     free(sets->gradient);
-    free(sets->said);
     *sets = (struct oracle_sets){.steps = NULL};
 }
 
@@ -69,7 +64,7 @@ static void make_step(struct oracle *w, uint64_t step, const struct leaf_set *se
     const struct step_shape shape = step_shape_of(w->job, step, set);
     model_state_step(next, w->work, &shape, sets->gradient);
     oracle_check_updates(w, next);
-    sets->steps[step] = (struct oracle_closed){true, step, *set};
+    sets->steps[step] = (struct oracle_closed){true, step, *set, sets->generation};
     if (oracle_know(w, step + 1, next) != STATUS_OK)
         oracle_fail(w, "out of memory for a witness");
 }
@@ -107,32 +102,24 @@ static void check_runs(struct oracle *w, uint64_t step, const struct leaf_set *s
                 step, leaf_set_count(set, (struct node){0, TREE_LEAVES_MAX}));
 }
 
-/* Whether a set that was written down is there in the next generation, too; else it may be decided anew. */
-static bool sets_last(const struct oracle *w)
-{
-    return w->job->record == RECORDING_ON && !w->forgetful && !w->scarce;
-}
-
 /* What an epoch that was seen whole is said to have been trained with is the examples of the leaves that
- * its steps are made of: each of them once. Server 0 counts a step before it closes it. */
-static void check_epoch(struct oracle *w, uint64_t last)
+ * its steps are made of: each of them once. */
+static void check_epoch(struct oracle *w, uint64_t epoch, uint64_t said)
 {
     const struct oracle_sets *sets = &w->sets;
-    struct epoch_range range = job_epoch(w->job, last / job_steps_per_epoch(w->job));
+    struct epoch_range range = job_epoch(w->job, epoch);
     uint64_t used = 0;
-    if (sets->said[last] == 0 || !sets_last(w))
-        return; /* A set that is decided anew is counted before owners hear of it. */
     for (uint64_t step = range.first; step < range.end; step++) {
         struct batch_range batch = job_batch(w->job, step);
         if (!sets->steps[step].there)
-            return; /* It is not closed, or was begun before this witness looked on. */
+            return; /* It was made before this witness looked on. */
         used += leaf_set_examples(&sets->steps[step].set, w->job, batch, tree_root(batch.leaves));
     }
-    if (sets->said[last] != used)
+    if (said != used)
         oracle_fail(w,
                     "the epoch up to step %" PRIu64 " is said to have been trained with %" PRIu64
                     " examples, and its steps are made of %" PRIu64,
-                    last + 1, sets->said[last], used);
+                    range.end, said, used);
 }
 
 static void hear_close(struct oracle *w, const struct packet *packet)
@@ -154,18 +141,14 @@ static void hear_close(struct oracle *w, const struct packet *packet)
         oracle_fail(w, "step %" PRIu64 " is closed before the one before it", step);
         return;
     }
-    const struct oracle_closed *before =
-        sets->steps[step].there ? &sets->steps[step] : &sets->earlier[step];
-    if (sets->steps[step].there && leaf_set_equal(&before->set, &set))
-        return;
-    if (before->there && sets_last(w) && !leaf_set_equal(&before->set, &set)) {
+    const struct oracle_closed *before = &sets->steps[step];
+    bool again = before->there && before->generation == sets->generation;
+    if (again && !leaf_set_equal(&before->set, &set))
         oracle_fail(w, "step %" PRIu64 " is closed again, with other leaves than before", step);
+    if (again)
         return;
-    }
-    if (!before->there)
-        check_runs(w, step, &set);
+    check_runs(w, step, &set);
     make_step(w, step, &set);
-    check_epoch(w, step);
 }
 
 static void hear_epoch(struct oracle *w, const struct order_event *event)
@@ -174,10 +157,8 @@ static void hear_epoch(struct oracle *w, const struct order_event *event)
     const char *examples = strstr(event->members, "\"examples\":");
     if (strcmp(event->name, "epoch") != 0 || number == NULL || examples == NULL)
         return;
-    uint64_t epoch = strtoull(number + strlen("\"epoch\":"), NULL, 10) - 1;
-    uint64_t last = job_epoch(w->job, epoch).end - 1;
-    w->sets.said[last] = strtoull(examples + strlen("\"examples\":"), NULL, 10);
-    check_epoch(w, last);
+    check_epoch(w, strtoull(number + strlen("\"epoch\":"), NULL, 10) - 1,
+                strtoull(examples + strlen("\"examples\":"), NULL, 10));
 }
 
 static void backup_said(struct oracle *w, uint32_t server_0, const struct outgoing *item)

@@ -64,6 +64,7 @@ struct oracle_closed {
     bool there;
     uint64_t step;
     struct leaf_set set;
+    uint64_t generation; /* That has decided so. */
 };
 
 struct oracle_chunk {
@@ -181,16 +182,13 @@ struct oracle_deal {
 };
 
 struct oracle_sets {
-    uint64_t generation;           /* Of the newest CLOSE. */
-    uint64_t started;              /* Of the newest START, ... */
-    uint32_t server_0;             /* ... and the process that said it. */
-    struct oracle_closed *steps;   /* [steps] those that were told, ... */
-    struct oracle_closed *earlier; /* ... and that were before this simulation began. */
+    uint64_t generation;         /* Of the newest CLOSE. */
+    uint64_t started;            /* Of the newest START, ... */
+    uint32_t server_0;           /* ... and the process that said it. */
+    struct oracle_closed *steps; /* [steps] the latest that were told. */
     struct model_state
         *states;     /* [steps + 1] as each step begins, of no arrays where nobody knows. */
     float *gradient; /* [elements] scratch. */
-    uint64_t *
-        said; /* [steps] with how many examples the epoch that the step ends was trained; 0: not said. */
     struct oracle_deal deals[ORACLE_DEALS]; /* The latest first. */
 };
 
@@ -213,7 +211,6 @@ struct oracle {
     uint64_t begun_generation, begun_step; /* The latest that an owner was told to load. */
     struct oracle_lease *leases;           /* Sync: [2][leaves of a step] */
     struct oracle_sets sets;               /* Backup. */
-    bool forgetful; /* What was told of sets may be lost: a disk has failed. */
     struct oracle_expected expected;
     struct oracle_counts counts;
     bool failed;

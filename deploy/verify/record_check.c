@@ -9,7 +9,6 @@
 
 #include "common/store/checkpoint.h"
 #include "common/store/run_record.h"
-#include "common/store/set_log.h"
 #include "deploy/replay/included.h"
 #include "deploy/replay/replay.h"
 
@@ -73,7 +72,7 @@ enum status record_check(struct simulated_disk *disk, const char *out, struct si
 {
     struct manifest manifest;
     struct replay *replay = NULL;
-    char path[DISK_PATH_MAX], damaged[DISK_PATH_MAX];
+    char path[DISK_PATH_MAX];
     const struct replay_calls calls = {work, compute, NULL};
     checkpoint_path(path, out, step);
     snprintf(path + strlen(path), sizeof path - strlen(path), "/manifest.json");
@@ -82,15 +81,7 @@ enum status record_check(struct simulated_disk *disk, const char *out, struct si
         return status;
     const struct manifest_record last = manifest.record;
     manifest_free(&manifest);
-    void *sets = NULL;
-    size_t set_bytes = 0;
-    if (job_mode(work->job)->sets)
-        status = set_log_read(&disk->disk, out, last.session, work->job, 0, &sets, &set_bytes,
-                              damaged, error);
-    if (status == STATUS_OK)
-        status = replay_create(&replay, work->job, UINT64_MAX, &calls, error);
-    if (status == STATUS_OK)
-        replay_take_sets(replay, sets, set_bytes);
+    status = replay_create(&replay, work->job, UINT64_MAX, &calls, error);
     if (status == STATUS_OK)
         status = go_through_all(replay, disk, out, work->job, &last, counts, error);
     if (status == STATUS_OK && replay_batches(replay) != step)
@@ -108,6 +99,5 @@ enum status record_check(struct simulated_disk *disk, const char *out, struct si
         counts->torn += replay_figures(replay)->torn;
     }
     replay_destroy(&replay);
-    free(sets);
     return status;
 }

@@ -289,9 +289,6 @@ static enum status take_place(struct checkpointer *checkpointer, const struct re
                               checkpointer->reader.arrays[0], error);
     if (status == STATUS_OK)
         status = open_record(checkpointer, records, next->number, outbox, error);
-    checkpointer->sets_session = status == STATUS_OK && records && !checkpointer->chronicle.ended
-                                     ? checkpointer->chronicle.session
-                                     : 0;
     return status;
 }
 
@@ -339,30 +336,10 @@ static void sweep(struct checkpointer *checkpointer, uint64_t before, struct out
         outbox_warn(outbox, "left-overs of checkpoints stay: %s", error.text);
 }
 
-/* What the set writer has to know, in the message that passes it; NULL where it has no part in
- * it. */
-static enum status place_sets(const struct checkpointer *checkpointer, bool begins,
-                              struct frame **place, struct error *error)
-{
-    if (!job_mode(&checkpointer->job)->sets)
-        return STATUS_OK;
-    *place = frame_create(sizeof(struct sets_place));
-    if (*place == NULL)
-        return error_set(error, STATUS_MEMORY, "out of memory for what steps are made of");
-    struct sets_place *to = (*place)->data;
-    *to = (struct sets_place){
-        .job = &checkpointer->job, .session = checkpointer->sets_session, .begins = begins};
-    return STATUS_OK;
-}
-
-/* The run as claimed, or the reason against it. begins: it is no going back. */
+/* The run as claimed, or the reason against it. */
 static void answer_opened(struct checkpointer *checkpointer, struct order_run_opened opened,
-                          bool begins, enum status status, struct error *error,
-                          struct outbox *outbox)
+                          enum status status, const struct error *error, struct outbox *outbox)
 {
-    struct frame *place = NULL;
-    if (status == STATUS_OK && !opened.ended)
-        status = place_sets(checkpointer, begins, &place, error);
     opened.status = status;
     if (status != STATUS_OK) {
         snprintf(opened.text, sizeof opened.text, "%s", error->text);
@@ -378,10 +355,9 @@ static void answer_opened(struct checkpointer *checkpointer, struct order_run_op
         }
         event(outbox->listener, EVENT_OPENED, .step = opened.restore_step);
     }
-    order_add(outbox, place != NULL ? TO_SET_WRITER : TO_COORDINATOR, 0,
+    order_add(outbox, TO_COORDINATOR, 0,
               &(struct order){
-                  .kind = ORDER_RUN_OPENED, .generation = opened.generation, .run_opened = opened})
-        ->payload = place;
+                  .kind = ORDER_RUN_OPENED, .generation = opened.generation, .run_opened = opened});
 }
 
 /* A server 0 that is killed again and again between writing a checkpoint and removing an older
@@ -409,7 +385,7 @@ static void handle_open_run(struct checkpointer *checkpointer, const struct orde
         sweep(checkpointer, UINT64_MAX, outbox); /* Their writers are of an older generation. */
         prune_left_overs(checkpointer, outbox);
     }
-    answer_opened(checkpointer, opened, true, status, &error, outbox);
+    answer_opened(checkpointer, opened, status, &error, outbox);
 }
 
 /* The job goes back to a checkpoint, under a new generation. */
@@ -442,7 +418,7 @@ static void handle_go_back(struct checkpointer *checkpointer, uint64_t number,
 {
     struct error error = {STATUS_OK, ""};
     enum status status = go_back(checkpointer, number, outbox, &error);
-    answer_opened(checkpointer, (struct order_run_opened){0}, false, status, &error, outbox);
+    answer_opened(checkpointer, (struct order_run_opened){0}, status, &error, outbox);
 }
 
 /* --- loading ------------------------------------------------------------------------------- */
@@ -781,14 +757,18 @@ static void handle_manifest(struct checkpointer *checkpointer, const struct orde
                             const struct frame *parts, struct outbox *outbox)
 {
     struct error error = {STATUS_OK, ""};
+    struct leaf_sets sets;
+    size_t behind = checkpointer->part_count * sizeof(struct checkpoint_part);
     uint64_t step = order->manifest.step;
     if (checkpointer->plan == NULL || order->generation < checkpointer->generation)
         return;
     checkpointer->chronicle.instructions = order->manifest.instructions;
     /* Before the record too, which a successor goes on with. */
     enum status status = check_claim(checkpointer, &error);
+    if (!leaf_sets_open(&sets, (const char *)parts->data + behind, parts->bytes - behind))
+        sets.left = 0;
     if (status == STATUS_OK)
-        status = record_interval_write(checkpointer, step, &error);
+        status = record_interval_write(checkpointer, step, sets, &error);
     if (status == STATUS_OK)
         status = write_manifest(checkpointer, order, parts, &error);
     if (status == STATUS_OK) {

@@ -4,9 +4,8 @@
  *     takes   OPEN_RUN, GO_BACK, SEND_CHUNKS, MANIFEST, EVENT, SUMMARY from the coordinator (on
  *             server 0); LOAD from the router; CHUNK_STATE from the owners, and on server 0 from servers
  *             that do not see its run directory.
- *     gives   RUN_OPENED (through the set writer where there is one, set_writer.h), PART_WRITTEN,
- *             MANIFEST_WRITTEN, SUMMARY_WRITTEN to the coordinator; LOADED and, out of a checkpoint,
- *             CHUNK_STATE to the router.
+ *     gives   RUN_OPENED, PART_WRITTEN, MANIFEST_WRITTEN, SUMMARY_WRITTEN to the coordinator; LOADED
+ *             and, out of a checkpoint, CHUNK_STATE to the router.
  *
  * One snapshot is written at a time; the coordinator names the next when the last is settled.
  *

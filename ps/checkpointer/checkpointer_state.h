@@ -51,7 +51,6 @@ struct checkpointer {
     struct generation claim; /* As we left it in the run directory. */
     struct job job;          /* The declaration. */
     struct run_chronicle chronicle;
-    uint64_t sets_session; /* The session whose record has the leaf sets; 0: none has. */
     /* Of the snapshot at computed_step, see computations_pack; or NULL. */
     struct frame *computations;
     uint64_t computed_step, computed_next;

@@ -193,8 +193,18 @@ static enum status gather(struct interval *s, struct run_record_writer *writer, 
     return status == STATUS_OK ? walk_entries(s, writer, error) : status;
 }
 
+static void write_sets(const struct run_chronicle *chronicle, struct leaf_sets sets,
+                       struct run_record_writer *writer)
+{
+    struct leaf_set before;
+    while (sets.step < chronicle->step && leaf_sets_next(&sets, &before))
+        continue;
+    if (sets.left > 0)
+        run_record_writer_sets(writer, &sets);
+}
+
 enum status record_interval_write(struct checkpointer *checkpointer, uint64_t step,
-                                  struct error *error)
+                                  struct leaf_sets sets, struct error *error)
 {
     struct checkpointer *k = checkpointer;
     struct interval interval = {.checkpointer = k, .step = step};
@@ -207,6 +217,8 @@ enum status record_interval_write(struct checkpointer *checkpointer, uint64_t st
     struct run_record_writer *writer = run_chronicle_begin(
         &k->chronicle, &k->job, k->claim.run_id, k->records ? &k->plan->partition : NULL, error);
     enum status status = writer == NULL ? STATUS_MEMORY : STATUS_OK;
+    if (status == STATUS_OK)
+        write_sets(&k->chronicle, sets, writer);
     if (status == STATUS_OK && k->records) {
         cut.computation = k->computed_next;
         status = gather(&interval, writer, error);

@@ -242,7 +242,7 @@ static void act(struct coordinator *c, struct effect effect)
 
 static void send_start(struct coordinator *c, struct member *worker)
 {
-    training_send_start(&c->run, worker, sets_of_start(&c->sets, &c->run));
+    training_send_start(&c->run, worker, sets_of_start(&c->run));
 }
 
 /* Deal the work anew if a member came or went, and send it to all workers. */
@@ -280,17 +280,14 @@ static void start_when_gathered(struct coordinator *c)
     c->run.deal_due = true;
     training_stop(&c->training, &c->run);
     deal_when_due(c);
-    act(c, sets_tell(&c->sets, &c->run));
 }
 
-static void open_run(struct coordinator *c, const struct order_run_opened *opened,
-                     const struct frame *sets)
+static void open_run(struct coordinator *c, const struct order_run_opened *opened)
 {
     struct run *run = &c->run;
     c->snapshot.due = run->whole;
     scorer_open(&c->scorer, run);
     if (work_begin(&run->work, run->job, run->first_step, &opened->so_far) != STATUS_OK ||
-        sets_begin(&c->sets, run, sets) != STATUS_OK ||
         reporter_open(&c->reporter, run) != STATUS_OK ||
         computations_init(&c->training.computations, run->job, run_records(run),
                           opened->computation) != STATUS_OK)
@@ -299,30 +296,24 @@ static void open_run(struct coordinator *c, const struct order_run_opened *opene
         enter(c, GATHERING);
 }
 
-static void go_back(struct coordinator *c, const struct tally_so_far *so_far,
-                    const struct frame *sets)
+static void go_back(struct coordinator *c, const struct tally_so_far *so_far)
 {
     struct run *run = &c->run;
     uint64_t again = run->work.rules->go_back(&run->work, run->first_step, so_far);
     c->snapshot.due = run->whole;
-    if (sets_begin(&c->sets, run, sets) != STATUS_OK) {
-        act(c, effect_no_memory("what steps are made of"));
-        return;
-    }
     scorer_go_back(&c->scorer, run);
     reporter_go_back(&c->reporter, run, again);
     computations_go_back(&c->training.computations);
     gathering_begin(&c->gathering, run, again);
 }
 
-static void handle_run_opened(struct coordinator *c, const struct order_run_opened *opened,
-                              const struct frame *sets)
+static void handle_run_opened(struct coordinator *c, const struct order_run_opened *opened)
 {
     const struct effect effect = gathering_opened(&c->run, opened);
     if (effect.kind == EFFECT_OPENED)
-        open_run(c, opened, sets);
+        open_run(c, opened);
     else if (effect.kind == EFFECT_WENT_BACK)
-        go_back(c, &opened->so_far, sets);
+        go_back(c, &opened->so_far);
     else
         act(c, effect);
 }
@@ -433,8 +424,7 @@ static bool count_report(struct coordinator *c, const struct packet *packet, dou
             reporter_add_report(&all->workers[quorum->reports[i].worker],
                                 &quorum->reports[i].report);
     if (result == QUORUM_COUNTED)
-        sets_count_step(&c->sets, &c->run);
-    act(c, sets_tell(&c->sets, &c->run));
+        sets_count_step(&c->run);
     return result == QUORUM_COUNTED;
 }
 
@@ -512,7 +502,7 @@ static void handle_ready(struct coordinator *c, struct member *server, const str
     scorer_go_on(&c->scorer, &c->run);
     if (gathering_ready(&c->run, server, packet))
         start_when_gathered(c);
-    act(c, sets_repeat(&c->sets, &c->run, server));
+    act(c, sets_repeat(&c->run, server));
 }
 
 /* A sign of life, from a member of this generation or an older one; and a chance to bring it up
@@ -702,22 +692,18 @@ static void handle_summary_written(struct coordinator *c, const struct order_wri
         finish(c, c->finishing.exit_code, c->run.whole == c->run.job->steps ? "" : "stopped");
 }
 
-static void obey(struct coordinator *c, const struct order *order, const struct frame *payload)
+static void obey(struct coordinator *c, const struct order *order)
 {
-    if (order->kind == ORDER_RUN_OPENED) {
-        handle_run_opened(c, &order->run_opened, payload);
-    } else if (order->kind == ORDER_SUMMARY_WRITTEN) {
+    if (order->kind == ORDER_RUN_OPENED)
+        handle_run_opened(c, &order->run_opened);
+    else if (order->kind == ORDER_SUMMARY_WRITTEN)
         handle_summary_written(c, &order->written);
-    } else if (order->generation != c->run.envelope.generation) {
+    else if (order->generation != c->run.envelope.generation)
         ; /* It was in flight when the generation was raised. */
-    } else if (order->kind == ORDER_MANIFEST_WRITTEN) {
+    else if (order->kind == ORDER_MANIFEST_WRITTEN)
         act(c, snapshot_hear_manifest(&c->snapshot, &c->run, &order->written));
-    } else if (order->kind == ORDER_SETS_WRITTEN) {
-        if (sets_written(&c->sets, &c->run, &order->written))
-            act(c, sets_tell(&c->sets, &c->run));
-    } else if (order->kind == ORDER_STOP_AT) {
+    else if (order->kind == ORDER_STOP_AT)
         training_stop_at(&c->training, &c->run, order->stop_at.step);
-    }
 }
 
 static void handle_checkpointer(struct coordinator *c, struct packet *packet)
@@ -738,7 +724,7 @@ void coordinator_handle_inside(struct coordinator *coordinator, struct packet *p
     const struct order *order = order_of(packet);
     begin_call(coordinator, now_us, outbox);
     if (order != NULL)
-        obey(coordinator, order, packet->payload);
+        obey(coordinator, order);
     else
         handle_checkpointer(coordinator, packet);
     end_call(coordinator, packet);

@@ -158,8 +158,7 @@ static void say_opened(const struct run *run)
     if (job_mode(run->job)->sets && !recorded)
         outbox_log(run->outbox,
                    "which leaves steps are made of is not recorded (--record off): the run "
-                   "cannot be made again, and a server that is killed changes what it "
-                   "comes to");
+                   "cannot be made again");
     if (recorded && run->options.allow_mixed)
         outbox_log(run->outbox,
                    "nothing is recorded: with --allow-mixed processes may compute other "

@@ -76,7 +76,7 @@ struct effect snapshot_schedule(struct snapshot *s, struct run *run, bool starte
     uint64_t every = job_checkpoint_every(run->job);
     uint64_t reached = rules->next_snapshot(&run->work, started);
     /* The record lies in memory until the next snapshot. */
-    if (run_records(run) && (every == 0 || every > RECORD_BATCHES_MAX))
+    if ((run_records(run) || run_quorum(run) != NULL) && (every == 0 || every > RECORD_BATCHES_MAX))
         every = RECORD_BATCHES_MAX;
     if (every == 0 || run->stopping || run->state != RUNNING)
         return NO_EFFECT;
@@ -250,19 +250,29 @@ static uint32_t instructions_of(const struct membership *membership)
     return RUN_RECORD_OTHERS;
 }
 
+/* The servers' parts, and behind them the sets of steps since the newest checkpoint. */
+static struct frame *gather_parts(const struct run *run, uint64_t step)
+{
+    const struct membership *all = run->members;
+    const struct quorum *quorum = run_quorum(run);
+    size_t bytes = all->server_count * sizeof(struct checkpoint_part);
+    struct frame *parts =
+        quorum != NULL ? quorum_list(quorum, bytes, quorum->first, step) : frame_create(bytes);
+    struct checkpoint_part *to = parts != NULL ? parts->data : NULL;
+    for (uint32_t i = 0; to != NULL && i < all->server_count; i++)
+        to[i] = all->servers[i].kept.part;
+    return parts;
+}
+
 /* At the end there are no more scores to come. */
 struct effect snapshot_collect(struct snapshot *s, const struct run *run)
 {
-    const struct membership *all = run->members;
     if (!s->under_way || s->collected || !all_have(run, SNAPSHOT_WRITTEN) ||
         (!s->final && !has_reached(s, run)))
         return NO_EFFECT;
-    struct frame *parts = frame_create(all->server_count * sizeof(struct checkpoint_part));
+    struct frame *parts = gather_parts(run, s->step);
     if (parts == NULL)
         return abandon_snapshot(s, run, true, "out of memory");
-    struct checkpoint_part *to = parts->data;
-    for (uint32_t i = 0; i < all->server_count; i++)
-        to[i] = all->servers[i].kept.part;
     const struct order manifest = {.kind = ORDER_MANIFEST,
                                    .generation = run->envelope.generation,
                                    .manifest = {s->step,

@@ -11,8 +11,9 @@
  * finds its version gone, is answered MOVED_ON, and joins the others two versions on. Values are
  * not lent, because lateness is usual here.
  *
- * The coordinator alone decides which leaves count, once, and writes that down before any chunk
- * learns of it. So the bits are those of the record, whatever is killed. */
+ * The coordinator alone decides which leaves count, and what it has decided is in the record before
+ * a checkpoint that has it. After a going back it decides anew. So the bits are those of the record,
+ * whatever is killed. */
 
 #include <assert.h>
 #include <string.h>
@@ -277,6 +278,12 @@ static void backup_close_work(struct work *work)
     quorum_free(&work_of(work)->quorum);
 }
 
+static uint64_t backup_go_back(struct work *work, uint64_t step, const struct tally_so_far *so_far)
+{
+    quorum_go_back(&work_of(work)->quorum, step);
+    return sync_go_back(work, step, so_far);
+}
+
 /* A late worker that waits for a later version holds up no other. */
 static bool backup_owes(const struct work *work, uint32_t worker)
 {
@@ -309,6 +316,7 @@ const struct work_mode work_backup = {
     .state_bytes = sizeof(struct backup_work),
     .init = backup_init,
     .close = backup_close_work,
+    .go_back = backup_go_back,
     .owes = backup_owes,
     .figures = backup_figures,
     .quorum = backup_quorum,

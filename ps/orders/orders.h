@@ -1,9 +1,8 @@
 /* orders.h - the orders between the cores of one server, within the process.
  *
  *   coordinator -> checkpointer       OPEN_RUN GO_BACK SEND_CHUNKS COMPUTATIONS MANIFEST EVENT
- *                                     SUMMARY; set writer SETS
+ *                                     SUMMARY
  *   checkpointer -> coordinator       RUN_OPENED MANIFEST_WRITTEN SUMMARY_WRITTEN
- *   checkpointer -> set writer -> coordinator   RUN_OPENED, where steps have sets; SETS_WRITTEN
  *   router -> owners, checkpointer    LOAD; owners LET_GO
  *   owners, checkpointer -> router    LOADED; owners TAKEN, FIGURES, OWNER_SNAPSHOT, SCORED
  *   router -> coordinator       STOP_AT (server 0)
@@ -28,25 +27,24 @@
 
 enum order_kind {
     ORDER_NONE,
-    ORDER_OPEN_RUN, /* Claim the run directory, find a checkpoint. Payload: the declaration. */
-    ORDER_GO_BACK,  /* A new generation; find a checkpoint again. */
-    /* The answer to both. Payload: sets that were sent from there on, if there are some. */
-    ORDER_RUN_OPENED,
-    ORDER_LOAD,   /* Get this server's chunks. */
-    ORDER_LOADED, /* An owner: my chunks are there. The checkpointer: what it could do. */
-    ORDER_TAKEN,  /* An exchange has been looked at; no answer yet. With the packet's weight. */
+    ORDER_OPEN_RUN,   /* Claim the run directory, find a checkpoint. Payload: the declaration. */
+    ORDER_GO_BACK,    /* A new generation; find a checkpoint again. */
+    ORDER_RUN_OPENED, /* The answer to both. */
+    ORDER_LOAD,       /* Get this server's chunks. */
+    ORDER_LOADED,     /* An owner: my chunks are there. The checkpointer: what it could do. */
+    ORDER_TAKEN,      /* An exchange has been looked at; no answer yet. With the packet's weight. */
     ORDER_SEND_CHUNKS, /* Another server needs its chunks. */
     ORDER_FIGURES,     /* Staleness of gradients. Payload: a tally (staleness_counters.h). */
     /* My chunks have taken the snapshot, or cannot. Payload: the same tally, as of then. */
     ORDER_OWNER_SNAPSHOT,
-    ORDER_SCORED,   /* My chunks have all passed a count of batches that is scored. */
-    ORDER_LET_GO,   /* Values kept for scores up to this one are not needed any more. */
-    ORDER_STOP_AT,  /* The last version there will be. */
-    ORDER_MANIFEST, /* All parts are durable. Payload: struct checkpoint_part of each server. */
+    ORDER_SCORED,  /* My chunks have all passed a count of batches that is scored. */
+    ORDER_LET_GO,  /* Values kept for scores up to this one are not needed any more. */
+    ORDER_STOP_AT, /* The last version there will be. */
+    /* All parts are durable. Payload: struct checkpoint_part of each server; behind them, where
+     * steps have sets, a list of those since the last snapshot or before (leaf_set.h). */
+    ORDER_MANIFEST,
     ORDER_MANIFEST_WRITTEN,
     ORDER_COMPUTATIONS, /* For the record of the next snapshot: see computations_pack. */
-    ORDER_SETS,         /* Leaf sets of steps, to be written down: a list (leaf_set.h). */
-    ORDER_SETS_WRITTEN, /* Those before the step are written; or no more of them will be. */
     /* One line for events.jsonl. Payload of an epoch's: the staleness of gradients so far, a
      * struct histogram; or none. */
     ORDER_EVENT,
@@ -59,13 +57,6 @@ enum order_kind {
 
 #define ORDER_FROM_CHECKPOINTER UINT32_MAX
 #define ORDER_EVERYBODY         UINT32_MAX
-
-/* The payload of a RUN_OPENED that goes through the set writer. */
-struct sets_place {
-    const struct job *job; /* Borrowed, the checkpointer's. */
-    uint64_t session;      /* Of the record with the sets; 0: they are not recorded. */
-    bool begins;           /* It is no going back. */
-};
 
 struct order_run_opened {
     enum status status;
@@ -143,7 +134,6 @@ struct order {
             uint64_t step;
             struct tally_so_far so_far; /* See statistics_so_far. */
             uint32_t instructions;      /* Of workers: see struct run_record_segment. */
-            /* Behind the parts the payload has the manifest's sets. */
         } manifest;
         struct {
             uint64_t batches;
@@ -153,9 +143,6 @@ struct order {
             uint64_t next; /* The first number that is not among them. */
             bool over;     /* There were too many, and no more are remembered. */
         } computations;
-        struct {
-            uint64_t first, end; /* Of these steps. */
-        } sets;
         struct order_written written;
         struct order_event event;
     };

@@ -545,9 +545,10 @@ static void handle_stop(struct router *router, struct outbox *outbox)
 /* Whether its payload has a set of that step of the job: owners take it unchecked. */
 static bool can_close(const struct job *job, uint64_t step, const struct frame *list)
 {
+    struct leaf_sets sets;
     struct leaf_set set;
-    return list != NULL && leaf_sets_fit(list->data, list->bytes, job) &&
-           leaf_sets_find(list->data, list->bytes, step, &set);
+    return list != NULL && leaf_sets_open(&sets, list->data, list->bytes) &&
+           leaf_sets_fit(sets, job) && leaf_sets_find(list->data, list->bytes, step, &set);
 }
 
 /* Every owner gets it: the set is the same for all chunks. */

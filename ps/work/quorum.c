@@ -11,8 +11,6 @@
 #include "common/base/frame.h"
 #include "common/base/invariant.h"
 
-#define SETS_AT_LEAST 2
-
 /* --- life ---------------------------------------------------------------------------------- */
 
 static void clear_step(struct quorum *c, uint64_t step)
@@ -29,7 +27,7 @@ void quorum_init(struct quorum *quorum, const struct job *job, uint64_t first)
     memset(quorum, 0, sizeof *quorum);
     quorum->job = job;
     quorum->required = job->worker_count - job->backup_workers;
-    quorum->first = quorum->end = quorum->written = first;
+    quorum->first = quorum->end = first;
     clear_step(quorum, first);
 }
 
@@ -112,55 +110,23 @@ void quorum_forget(struct quorum *quorum, uint64_t step)
     c->first = step;
 }
 
-void quorum_wrote(struct quorum *quorum, uint64_t end)
-{
-    if (end > quorum->written && end <= quorum->end)
-        quorum->written = end;
-}
-
-uint64_t quorum_within(const struct quorum *quorum, uint64_t first, uint64_t end, size_t bytes)
-{
-    const struct quorum *c = quorum;
-    if (end > c->end)
-        end = c->end;
-    while (end > first + SETS_AT_LEAST &&
-           LEAF_SETS_START_MAX + end_of(c, end) - end_of(c, first) > bytes)
-        end--;
-    return end;
-}
-
-struct frame *quorum_list(const struct quorum *quorum, uint64_t first, uint64_t end)
+struct frame *quorum_list(const struct quorum *quorum, size_t room, uint64_t first, uint64_t end)
 {
     const struct quorum *c = quorum;
     uint8_t start[LEAF_SETS_START_MAX];
     assert(first >= c->first && first <= end && end <= c->end);
     size_t used = leaf_sets_put_start(start, first, end - first);
     size_t from = end_of(c, first), to = end_of(c, end);
-    struct frame *frame = frame_create(used + to - from);
+    struct frame *frame = frame_create(room + used + to - from);
     if (frame == NULL)
         return NULL;
-    memcpy(frame->data, start, used);
+    memcpy((char *)frame->data + room, start, used);
     if (to > from)
-        memcpy((char *)frame->data + used, c->bytes + from, to - from);
+        memcpy((char *)frame->data + room + used, c->bytes + from, to - from);
     return frame;
 }
 
-/* --- going back ---------------------------------------------------------------------------- */
-
-static enum status take_sets(struct quorum *c, const void *sets, size_t count)
-{
-    struct leaf_sets list;
-    struct leaf_set set;
-    enum status status = STATUS_OK;
-    if (count == 0 || !leaf_sets_fit(sets, count, c->job) || !leaf_sets_open(&list, sets, count))
-        return STATUS_OK;
-    while (status == STATUS_OK && leaf_sets_next(&list, &set))
-        if (list.step - 1 == c->end)
-            status = add_set(c, &set);
-    return status;
-}
-
-enum status quorum_go_back(struct quorum *quorum, uint64_t step, const void *sets, size_t count)
+void quorum_go_back(struct quorum *quorum, uint64_t step)
 {
     struct quorum *c = quorum;
     /* Of an older checkpoint than the newest the earlier counts are not known. */
@@ -170,10 +136,7 @@ enum status quorum_go_back(struct quorum *quorum, uint64_t step, const void *set
     c->first = c->end = step;
     c->byte_count = 0;
     c->members = 0;
-    enum status status = take_sets(c, sets, count);
     clear_step(c, step);
-    c->written = c->end;
-    return status;
 }
 
 /* --- the open step ------------------------------------------------------------------------- */
@@ -385,8 +348,8 @@ void quorum_check(const struct quorum *quorum)
     const struct quorum *c = quorum;
     struct leaf_set set;
     uint32_t whole = 0;
-    RULE(c->first <= c->step && c->step <= c->end, "sets are decided step after step");
-    RULE(c->written <= c->end, "no set is written that is not decided");
+    RULE(c->first <= c->step && c->step <= c->end && c->end <= c->step + 1,
+         "sets are decided step after step");
     for (uint32_t place = 0; place < JOB_WORKERS_MAX; place++)
         whole += c->whole[place];
     RULE(whole == c->whole_count, "who has reported is counted once");

@@ -3,16 +3,15 @@
  *
  *     reports of a step --> R workers have reported their whole runs: the set is decided
  *           |                                   |
- *           |                        it is written down, and then sent (CLOSE)
+ *           |                            it is sent (CLOSE), and kept
  *           '--> all leaves of the set are reported: the step is counted, the next one is open
  *
  * R is the number of declared workers without the backup ones, or all that have leaves if those
  * are fewer. A step with fewer leaves than workers waits for all that have a leaf: the others
  * would not help, and without one of them it might have no worker to make it (CONTRACT.md).
  *
- * A set that was sent is never decided again: after a going back it is sent once more, as it was
- * written, and the workers with its leaves compute those. So sets are kept since the newest
- * checkpoint.
+ * A set is decided once. Sets are kept since the newest checkpoint, for the record of the next. After
+ * a going back they are forgotten, and decided anew.
  *
  * Reports of nodes are kept as they come until the step is counted. The nodes are then those
  * that make the sum of gradients (pruned.h), each report once. A report that is not in the set,
@@ -64,7 +63,6 @@ struct quorum {
     size_t byte_count, byte_capacity;
     size_t *places; /* [end - first] where each set begins. Owned. */
     size_t place_capacity;
-    uint64_t written; /* Sets of earlier steps may be sent. */
     struct quorum_dropped dropped;
     uint64_t examples_before; /* Dropped from steps before `first`. */
 };
@@ -72,10 +70,8 @@ struct quorum {
 void quorum_init(struct quorum *quorum, const struct job *job, uint64_t first);
 void quorum_free(struct quorum *quorum);
 
-/* All go on from `step` of a checkpoint, with the sets that were sent from there on: a list
- * (leaf_set.h), or of no bytes. Sets of a list that does not fit the job do not count.
- * STATUS_MEMORY. */
-enum status quorum_go_back(struct quorum *quorum, uint64_t step, const void *sets, size_t count);
+/* All go on from `step` of a checkpoint. */
+void quorum_go_back(struct quorum *quorum, uint64_t step);
 /* There is a whole checkpoint at this step: older sets are useless. */
 void quorum_forget(struct quorum *quorum, uint64_t step);
 
@@ -108,15 +104,9 @@ bool quorum_owes(const struct quorum *quorum, uint32_t place);
 
 /* The set of a step; false when it is not decided, or forgotten. */
 bool quorum_set(const struct quorum *quorum, uint64_t step, struct leaf_set *set);
-/* Sets that are not written down yet, [written, end). */
-void quorum_wrote(struct quorum *quorum, uint64_t end);
-/* Where a list of the sets from `first` on ends that has at most so many bytes and goes no
- * further than `end`. Two sets are always in it: each is of one deal, and so of at most 512
- * runs, of whose 4096 leaves few can be far apart; together they have at most 2.2 KB. */
-uint64_t quorum_within(const struct quorum *quorum, uint64_t first, uint64_t end, size_t bytes);
-/* The sets of these steps, which are there, as a list: a frame of its bytes. NULL without
+/* The sets of these steps, which are there, as a list behind so much room: a frame. NULL without
  * memory. */
-struct frame *quorum_list(const struct quorum *quorum, uint64_t first, uint64_t end);
+struct frame *quorum_list(const struct quorum *quorum, size_t room, uint64_t first, uint64_t end);
 
 /* See common/base/invariant.h. */
 void quorum_check(const struct quorum *quorum);

@@ -200,15 +200,10 @@ void talk_forget(void)
 
 static void name_receiver(const struct outgoing *item, char to[24])
 {
-    static const char *const names[] = {[TO_PEER] = "peer",
-                                        [TO_SERVER] = "ps",
-                                        [TO_COORDINATOR] = "coordinator",
-                                        [TO_ROUTER] = "router",
-                                        [TO_OWNER] = "owner",
-                                        [TO_CHECKPOINTER] = "checkpointer",
-                                        [TO_SET_WRITER] = "set_writer",
-                                        [TO_TRAINER] = "trainer",
-                                        [TO_LOG] = "log"};
+    static const char *const names[] = {
+        [TO_PEER] = "peer",       [TO_SERVER] = "ps",   [TO_COORDINATOR] = "coordinator",
+        [TO_ROUTER] = "router",   [TO_OWNER] = "owner", [TO_CHECKPOINTER] = "checkpointer",
+        [TO_TRAINER] = "trainer", [TO_LOG] = "log"};
     uint64_t peer = item->packet.peer;
     if (item->to == TO_PEER && peer == PEER_LOCAL)
         snprintf(to, 24, "ps/0");
