@@ -39,7 +39,7 @@ class Session:
     """A file of the record: its segment, and its blocks."""
 
     def __init__(self, path):
-        self.r = r = Reader(path, b"syncopate-record\1\0\0\0")
+        self.r = r = Reader(path, b"syncopate-record\2\0\0\0")
         r.skip(4 + 8)
         self.number = r.fixed(8)
         r.skip(32 + 4)
@@ -76,6 +76,13 @@ class Session:
                     yield "ENTRY", (chunk, number, bool(word & 2), bool(word & 1))
             elif kind == 5:
                 yield "CUT", (r.fixed(8), r.fixed(8))
+            elif kind == 6:
+                while r.at < behind:
+                    leaves = []
+                    for _ in range(r.n()):
+                        begin = (leaves[-1] + 1 if leaves else 0) + r.n()
+                        leaves += range(begin, begin + r.n())
+                    yield "SET", leaves
             r.at = behind + 4
 
 
@@ -90,19 +97,7 @@ def sessions(out):
 
 def sets(out):
     """Of each step of sync+backup the leaves that it is made of, and among how many workers they were dealt."""
-    found = {}
-    for path in sorted(out.glob("record/*-sets.log")):
-        workers = Session(path.with_name(path.name.replace("-sets", ""))).workers
-        r = Reader(path, b"syncopate-sets\0\0\1\0\0\0")
-        r.skip(4 + 8 + 32 + 4)
-        while r.at < len(r.raw):
-            r.skip(4)
-            first, count = r.n(), r.n()
-            for step in range(first, first + count):
-                leaves = []
-                for _ in range(r.n()):
-                    begin = (leaves[-1] + 1 if leaves else 0) + r.n()
-                    leaves += range(begin, begin + r.n())
-                found[step] = leaves, workers
-            r.skip(4)
+    found = []
+    for session in sessions(out):
+        found += [(leaves, session.workers) for what, leaves in session.blocks() if what == "SET"]
     return found

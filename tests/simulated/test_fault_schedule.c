@@ -10,7 +10,7 @@
 
 #include "common/base/wording.h"
 #include "common/store/checkpoint.h"
-#include "common/store/set_log.h"
+#include "common/store/run_record.h"
 #include "deploy/engine/engine.h"
 #include "deploy/engine/simulated_storage.h"
 #include "deploy/verify/random_wires.h"
@@ -143,7 +143,7 @@ static void cluster_open(struct cluster *c, enum mode mode)
     c->job = small_job(mode, WORKERS, SERVERS);
     c->job.schedule.learning_rate = 1.0 / 1024;
     c->job.steps = mode_facts(mode)->steps ? 80 : 320;
-    if (mode == MODE_BACKUP) /* What is written down is what is told again. */
+    if (mode == MODE_BACKUP) /* Of which leaves steps are made. */
         c->job.record = RECORDING_ON;
     c->job.checkpoint_every = c->job.steps / 10;
     c->wires = (struct network_faults){.delay_min_us = 50, .delay_max_us = 60};
@@ -232,29 +232,44 @@ static void read_model(struct cluster *c)
                   error.text, c->log);
 }
 
+/* The steps of a session's record, of the leaves that it has; how many, from step 0 on. */
+static uint64_t make_recorded(struct cluster *c, uint64_t session, struct model_state *state,
+                              float *gradient)
+{
+    struct run_record_reader reader;
+    struct error error;
+    struct leaf_set set;
+    char path[DISK_PATH_MAX];
+    run_record_path(path, SIMULATED_OUT, session);
+    const struct simulated_file *file = simulated_disk_find(&c->disk, path);
+    ck_assert_ptr_nonnull(file);
+    ck_assert_msg(run_record_reader_open(&reader, path, file->data, file->bytes, &error) ==
+                      STATUS_OK,
+                  "%s", error.text);
+    while (run_record_reader_next(&reader, &error) == STATUS_OK)
+        while (leaf_sets_next(&reader.interval.sets, &set)) {
+            const struct step_shape shape =
+                step_shape_of(c->work.job, reader.interval.sets.step - 1, &set);
+            model_state_step(state, &c->work, &shape, gradient);
+        }
+    uint64_t end = reader.interval.to.batches;
+    run_record_reader_close(&reader);
+    return end;
+}
+
 /* Every batch once, one after the other. */
 static void expect_serial(struct cluster *c)
 {
     struct model_state state;
     float *gradient = malloc(c->work.elements * sizeof *gradient);
     ck_assert_int_eq(model_state_init(&state, &c->job), STATUS_OK);
-    void *sets = NULL;
-    size_t set_bytes = 0;
-    char damaged[DISK_PATH_MAX];
-    if (job_mode(&c->job)->sets) /* Of the leaves that were recorded. */
-        ck_assert_int_eq(set_log_read(&c->disk.disk, SIMULATED_OUT, 20, &c->job, 0, &sets,
-                                      &set_bytes, damaged, NULL),
-                         STATUS_OK);
-    for (uint64_t step = 0; step < c->job.steps; step++) {
-        struct leaf_set set;
-        ck_assert(sets == NULL || leaf_sets_find(sets, set_bytes, step, &set));
-        {
-            const struct step_shape shape =
-                step_shape_of(c->work.job, step, sets != NULL ? &set : NULL);
-            model_state_step(&state, &c->work, &shape, gradient);
-        }
+    bool sets = job_mode(&c->job)->sets;
+    for (uint64_t session = 1, end = 0; sets && end < c->job.steps; session++)
+        end = make_recorded(c, session, &state, gradient);
+    for (uint64_t step = 0; !sets && step < c->job.steps; step++) {
+        const struct step_shape shape = step_shape_of(c->work.job, step, NULL);
+        model_state_step(&state, &c->work, &shape, gradient);
     }
-    free(sets);
     read_model(c);
     ck_assert_uint_eq(c->model.elements, state.elements);
     float most = 0;

@@ -12,7 +12,7 @@
 /* wraps: batch_set_has evaluation_is_whole chunk_apply update_apply replica_apply */
 /* wraps: replica_put aggregator_offer sessions_judge work_begin async_ask owner_handle */
 /* wraps: follow_init simulated_disk_done_us checkpoint_write_part update_log_add */
-/* wraps: computation_may_leave group_close quorum_report quorum_go_back */
+/* wraps: computation_may_leave group_close quorum_report quorum_list */
 /* wraps: quorum_counted pruned_take checkpoint_write_manifest group_add */
 /* wraps: staleness_counters_add __assert_fail */
 
@@ -77,10 +77,10 @@ enum bug {
     SLOTS_NOT_TAKEN,  /* ... whoever has come goes on with slots of its own. */
     WORKER_TWICE,     /* Backup: a worker that has reported counts for two; ... */
     TREE_COMPACTED,   /* ... leaves are summed along the tree of those that are left; ... */
-    DECIDED_AGAIN,    /* ... what a step is made of is decided again after a going back; ... */
-    DROPPED_COUNTED,  /* ... what was dropped is counted in loss and accuracy; ... */
-    USED_UNCOUNTED,   /* ... now and then something that was not is counted in neither. */
-    CHANGED_VALUE,    /* Simpler ones, to see that the witness looks everywhere: one item of a */
+    SETS_SWAPPED,    /* ... the record has the last two sets before a cut in the other order; ... */
+    DROPPED_COUNTED, /* ... what was dropped is counted in loss and accuracy; ... */
+    USED_UNCOUNTED,  /* ... now and then something that was not is counted in neither. */
+    CHANGED_VALUE,   /* Simpler ones, to see that the witness looks everywhere: one item of a */
     CHANGED_GRADIENT, /* hundred is not what it was. */
     CHANGED_SNAPSHOT,
     CHANGED_HANDED, /* A chunk of a model to be kept, by its owner, ... */
@@ -144,7 +144,7 @@ static const char *const bug_names[BUG_COUNT] = {
     "slots not handed to a joiner",
     "a set with a worker twice",
     "a compacted tree",
-    "a set decided again",
+    "sets in another order in the record",
     "dropped leaves counted in scores",
     "used leaves not counted in scores",
     "changed value",
@@ -252,10 +252,10 @@ enum quorum_result __real_quorum_report(struct quorum *quorum, const struct mess
                                         uint32_t worker, uint32_t place, double seconds);
 enum quorum_result __wrap_quorum_report(struct quorum *quorum, const struct message_report *report,
                                         uint32_t worker, uint32_t place, double seconds);
-enum status __real_quorum_go_back(struct quorum *quorum, uint64_t step, const void *sets,
-                                  size_t count);
-enum status __wrap_quorum_go_back(struct quorum *quorum, uint64_t step, const void *sets,
-                                  size_t count);
+struct frame *__real_quorum_list(const struct quorum *quorum, size_t room, uint64_t first,
+                                 uint64_t end);
+struct frame *__wrap_quorum_list(const struct quorum *quorum, size_t room, uint64_t first,
+                                 uint64_t end);
 struct tally __real_quorum_counted(const struct quorum *quorum);
 struct tally __wrap_quorum_counted(const struct quorum *quorum);
 struct frame *__real_pruned_take(struct pruned *pruned, const struct pruned_step *step);
@@ -338,12 +338,22 @@ struct frame *__wrap_pruned_take(struct pruned *pruned, const struct pruned_step
     return sum;
 }
 
-enum status __wrap_quorum_go_back(struct quorum *quorum, uint64_t step, const void *sets,
-                                  size_t count)
+struct frame *__wrap_quorum_list(const struct quorum *quorum, size_t room, uint64_t first,
+                                 uint64_t end)
 {
-    bool again = planted == DECIDED_AGAIN && count > 0;
-    times += again;
-    return __real_quorum_go_back(quorum, step, sets, again ? 0 : count);
+    struct frame *list = __real_quorum_list(quorum, room, first, end);
+    if (planted != SETS_SWAPPED || room == 0 || end < first + 2 || end != quorum->end)
+        return list;
+    const size_t *places = &quorum->places[end - 2 - quorum->first];
+    size_t size = places[1] - places[0];
+    uint8_t *at = (uint8_t *)list->data + list->bytes - 2 * size;
+    const uint8_t *set = quorum->bytes + places[0];
+    if (quorum->byte_count - places[1] != size || memcmp(set, set + size, size) == 0)
+        return list;
+    times++;
+    memcpy(at, set + size, size);
+    memcpy(at + size, set, size);
+    return list;
 }
 
 struct tally __wrap_quorum_counted(const struct quorum *quorum)

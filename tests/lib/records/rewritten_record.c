@@ -35,5 +35,7 @@ void rewritten_record_interval(struct run_record_writer *writer,
     }
     for (uint32_t chunk = 0; chunk < reader->segment.chunk_count; chunk++)
         write_entries(writer, s, chunk);
+    if (s->sets.bytes != NULL)
+        run_record_writer_sets(writer, &s->sets);
     run_record_writer_snapshot(writer, &s->to);
 }

@@ -49,6 +49,12 @@ TEST_PLAIN(nodes_without_a_leaf_of_the_set_are_left_out)
     ck_assert(nodes[0].first_leaf == 0 && nodes[1].first_leaf == 4);
 }
 
+static bool fit(const uint8_t *bytes, size_t count, const struct job *job)
+{
+    struct leaf_sets list;
+    return leaf_sets_open(&list, bytes, count) && leaf_sets_fit(list, job);
+}
+
 TEST_PLAIN(a_list_is_read_as_it_was_written)
 {
     static uint8_t bytes[LEAF_SETS_START_MAX + 40 * LEAF_SET_BYTES_MAX];
@@ -62,7 +68,7 @@ TEST_PLAIN(a_list_is_read_as_it_was_written)
         struct leaf_set set = set_of(step, step < 10 ? 4096 : 9);
         used += leaf_set_put(bytes + used, &set);
     }
-    ck_assert(leaf_sets_fit(bytes, used, &job));
+    ck_assert(fit(bytes, used, &job));
     for (uint64_t step = 0; step < 60; step++) {
         struct leaf_set found, set = set_of(step, step < 10 ? 4096 : 9);
         bool there = step >= 7 && step < 47;
@@ -70,10 +76,10 @@ TEST_PLAIN(a_list_is_read_as_it_was_written)
         ck_assert(!there || leaf_set_equal(&found, &set));
     }
     for (size_t cut = 0; cut < used; cut += cut < 40 ? 1 : 97) /* Nor any that is cut short. */
-        ck_assert(!leaf_sets_fit(bytes, cut, &job));
-    ck_assert(!leaf_sets_fit(bytes, used + 1, &job));
+        ck_assert(!fit(bytes, cut, &job));
+    ck_assert(!fit(bytes, used + 1, &job));
     job.steps = 46;
-    ck_assert(!leaf_sets_fit(bytes, used, &job));
+    ck_assert(!fit(bytes, used, &job));
     job_free(&job);
 }
 
@@ -89,7 +95,7 @@ TEST_PLAIN(what_is_no_set_is_refused)
     struct job job = small_job(MODE_BACKUP, 2, 1);
     for (size_t i = 0; i < sizeof wrong / sizeof *wrong; i++)
         for (size_t count = 0; count <= 8; count++)
-            ck_assert(!leaf_sets_fit(wrong[i], count, &job));
+            ck_assert(!fit(wrong[i], count, &job));
     job_free(&job);
 }
 

@@ -136,6 +136,65 @@ TEST(numbers_workers_bases_and_losses_are_as_written, 2, 2)
     run_record_reader_close(&reader);
 }
 
+/* Sets of so many steps, of leaf i of step i, and a snapshot. */
+static void write_sets(struct run_record_writer *w, uint64_t from, uint64_t sets, uint64_t to)
+{
+    uint8_t bytes[8 * LEAF_SET_BYTES_MAX];
+    struct leaf_sets list = {.bytes = bytes};
+    for (uint64_t i = 0; i < sets; i++) {
+        struct leaf_set set = {.bits = {UINT64_C(1) << (from + i)}};
+        list.bytes_left += leaf_set_put(bytes + list.bytes_left, &set);
+    }
+    run_record_writer_sets(w, &list);
+    run_record_writer_snapshot(w, &(struct run_record_snapshot){to, to, 1});
+    ck_assert_int_eq(run_record_writer_finish(w), STATUS_OK);
+}
+
+TEST(each_step_has_its_set_of_leaves, 2, 0)
+{
+    struct run_record_reader reader;
+    struct error error = {0};
+    struct leaf_set set;
+    write_sets(&r->writer, 0, 3, 3);
+    write_sets(&r->writer, 3, 2, 5);
+    run_record_writer_snapshot(&r->writer, &(struct run_record_snapshot){6, 6, 1});
+    ck_assert_int_eq(run_record_writer_finish(&r->writer), STATUS_OK);
+    ck_assert_int_eq(run_record_reader_open(&reader, "x", r->writer.bytes, r->writer.count, &error),
+                     STATUS_OK);
+    for (uint64_t step = 0; step < 5;) {
+        ck_assert_msg(run_record_reader_next(&reader, &error) == STATUS_OK, "%s", error.text);
+        struct leaf_sets list = reader.interval.sets;
+        ck_assert_uint_eq(list.step, step);
+        ck_assert_uint_eq(list.left, step == 0 ? 3 : 2);
+        for (; leaf_sets_next(&list, &set); step++)
+            ck_assert(leaf_set_has(&set, (uint32_t)step));
+    }
+    ck_assert_int_eq(run_record_reader_next(&reader, &error), STATUS_OK);
+    ck_assert_uint_eq(reader.interval.sets.left, 0);
+    run_record_reader_close(&reader);
+}
+
+TEST(a_set_too_few_or_too_many_is_named, 2, 0)
+{
+    write_sets(&r->writer, 0, 3, 4);
+    must_say(r->writer.bytes, r->writer.count, "of step 3 there is no set of leaves");
+    sample_record_free(r);
+    sample_record_begin(r, 1, 2, 0);
+    write_sets(&r->writer, 0, 3, 2);
+    must_say(r->writer.bytes, r->writer.count, "of step 2 there is no set of leaves, or another");
+    sample_record_free(r);
+    sample_record_begin(r, 1, 2, 0);
+    run_record_writer_sets(&r->writer, &(struct leaf_sets){.bytes = (const uint8_t *)""});
+    write_sets(&r->writer, 0, 2, 2);
+    must_say(r->writer.bytes, r->writer.count, "for the second time");
+}
+
+TEST(sets_of_chunks_are_named, 2, 1)
+{
+    write_sets(&r->writer, 0, 2, 2);
+    must_say(r->writer.bytes, r->writer.count, "or of chunks");
+}
+
 TEST(groups_make_fewer_versions_than_batches, 3, 4)
 {
     struct error error;
@@ -258,7 +317,7 @@ TEST(another_format_is_refused_by_its_number, 1, 1)
 {
     sample_record_train(r, 1);
     r->writer.bytes[RUN_RECORD_MAGIC_BYTES]++;
-    must_say(r->writer.bytes, r->writer.count, "format 2, and this program reads 1");
+    must_say(r->writer.bytes, r->writer.count, "format 3, and this program reads 2");
 }
 
 /* --- what only somebody could write who knows the checksums --------------------------------- */

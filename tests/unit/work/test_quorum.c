@@ -79,33 +79,6 @@ TEST(a_step_is_made_of_the_first_who_report, 0)
     ck_assert(c->dropped.seconds == 0.5);
 }
 
-/* What START tells is to fit a record of shared memory. */
-TEST_PLAIN(a_list_ends_where_its_bytes_do_but_has_two_sets)
-{
-    struct job job = job_of();
-    job.examples = 80;
-    struct quorum c;
-    quorum_init(&c, &job, 0);
-    quorum_deal(&c, 4);
-    for (uint64_t step = 0; step < 5; step++) {
-        for (uint32_t place = 0; place < 3; place++)
-            report_run(&c, step, 4, place == 1 ? 3 : place); /* Two runs: leaves 0, 1 and 4 to 7. */
-        quorum_go_on(&c);
-    }
-    struct frame *list = quorum_list(&c, 1, 4);
-    size_t three = LEAF_SETS_START_MAX + list->bytes - 2; /* Step and count take a byte each. */
-    frame_release(list);
-    ck_assert_uint_eq(quorum_within(&c, 1, 5, 3072), 5);
-    ck_assert_uint_eq(quorum_within(&c, 1, 9, 3072), 5);
-    ck_assert_uint_eq(quorum_within(&c, 1, 4, 3072), 4);
-    ck_assert_uint_eq(quorum_within(&c, 1, 5, three), 4);
-    ck_assert_uint_eq(quorum_within(&c, 1, 5, three - 1), 3);
-    ck_assert_uint_eq(quorum_within(&c, 1, 5, 0), 3);
-    ck_assert_uint_eq(quorum_within(&c, 1, 2, 0), 2);
-    quorum_free(&c);
-    job_free(&job);
-}
-
 TEST(what_was_reported_and_is_not_in_the_set_is_dropped, 0)
 {
     quorum_deal(c, 4);
@@ -145,9 +118,8 @@ TEST(dealt_anew_who_has_to_report_is_new_and_reports_stay, 0)
     expect_tally(c, 8, 100 * (1 + 3 + 5 + 6 + 7));
 }
 
-/* After a going back a set is told as it was, whoever reports first; and whoever knows it reports only
- * its leaves. */
-TEST(what_was_told_is_not_decided_again, 0)
+/* The worker that was left out is in time now. */
+TEST(after_a_going_back_a_step_is_decided_anew, 0)
 {
     struct leaf_set set;
     quorum_deal(c, 4);
@@ -157,24 +129,35 @@ TEST(what_was_told_is_not_decided_again, 0)
         quorum_go_on(c);
     }
     ck_assert_uint_eq(c->dropped.examples, 4);
-    struct frame *list = quorum_list(c, 1, 2);
-    ck_assert_int_eq(quorum_go_back(c, 1, list->data, list->bytes), STATUS_OK);
-    frame_release(list);
+    quorum_go_back(c, 1);
     quorum_check(c);
     ck_assert_uint_eq(c->dropped.examples, 2);
-    ck_assert_uint_eq(c->written, 2);
-    quorum_deal(c, 2);
-    ck_assert(quorum_set(c, 1, &set) && !leaf_set_has(&set, 6));
-    ck_assert_int_eq(report(c, 1, (struct node){4, 4}, 1), QUORUM_KEPT); /* It did not know. */
-    ck_assert(quorum_owes(c, 1));
-    ck_assert_int_eq(report(c, 1, (struct node){0, 4}, 0), QUORUM_KEPT);
-    ck_assert(!quorum_owes(c, 0));
-    const struct message_report some = {
-        .step = 1, .node = {4, 4}, .examples = 2, .correct = 2, .loss = 7};
-    ck_assert_int_eq(quorum_report(c, &some, 1, 1, 0), QUORUM_COUNTED);
-    expect_tally(c, 6, 107);
+    ck_assert(!quorum_set(c, 0, &set) && !quorum_set(c, 1, &set));
+    quorum_deal(c, 4);
+    for (uint32_t place = 1; place < 4; place++)
+        report_run(c, 1, 4, place);
+    ck_assert(quorum_set(c, 1, &set) && leaf_set_has(&set, 6) && !leaf_set_has(&set, 0));
+    quorum_go_on(c);
+    struct frame *list = quorum_list(c, 5, 1, 2);
+    ck_assert(leaf_sets_find((char *)list->data + 5, list->bytes - 5, 1, &set));
+    ck_assert(leaf_set_has(&set, 6));
+    frame_release(list);
     quorum_forget(c, 2);
     ck_assert(!quorum_set(c, 1, &set));
+}
+
+/* A late report, from before the work was dealt anew, has leaves that are not in the set. */
+TEST(a_step_that_is_decided_waits_for_the_sums_of_its_set, 0)
+{
+    struct leaf_set set;
+    quorum_deal(c, 4);
+    report(c, 0, (struct node){0, 4}, 0);
+    report_run(c, 0, 4, 2);
+    ck_assert_int_eq(report_run(c, 0, 4, 3), QUORUM_KEPT);
+    ck_assert(quorum_set(c, 0, &set) && !leaf_set_has(&set, 2));
+    ck_assert(quorum_owes(c, 0) && !quorum_owes(c, 1) && !quorum_owes(c, 2));
+    ck_assert_int_eq(report_run(c, 0, 4, 0), QUORUM_COUNTED);
+    expect_tally(c, 6, 100 * (1 + 5 + 7));
 }
 
 TEST(it_is_said_what_was_dropped, 0)
