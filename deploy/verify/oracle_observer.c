@@ -163,18 +163,22 @@ static void note_heard(void *context, const struct simulated_process *p, struct 
         oracle_coordinator_hears(&x->oracle, p->number, &packet->message);
 }
 
-/* What is said to be a checkpoint is one, whoever is killed now. */
+/* What is said to be a checkpoint is one, whoever is killed now. A server whose place was taken may be
+ * writing its part, too, of an older generation. */
 static void check_durable(struct check_run *x, const struct order_event *event)
 {
-    static const char *const files[] = {"part-", "manifest"};
     const char *step = strstr(event->members, "\"step\":");
-    char folder[DISK_PATH_MAX], prefix[DISK_PATH_MAX + 16];
+    char folder[DISK_PATH_MAX], path[DISK_PATH_MAX + CHECKPOINT_PART_NAME_MAX];
+    uint32_t servers = engine_servers(&x->engine);
     if (strcmp(event->name, "checkpoint") != 0 || step == NULL)
         return;
     checkpoint_path(folder, SIMULATED_OUT, strtoull(step + strlen("\"step\":"), NULL, 10));
-    for (uint32_t i = 0; i < 2 * engine_servers(&x->engine); i++) {
-        snprintf(prefix, sizeof prefix, "%s/%s", folder, files[i % 2]);
-        if (!simulated_disk_is_durable(x->options.disks[i / 2], prefix,
+    for (uint32_t i = 0; i <= servers; i++) {
+        char name[CHECKPOINT_PART_NAME_MAX] = "manifest";
+        if (i < servers)
+            checkpoint_part_name(name, i, servers, x->oracle.begun_generation);
+        snprintf(path, sizeof path, "%s/%s", folder, name);
+        if (!simulated_disk_is_durable(x->options.disks[0], path,
                                        x->storage.from_us + x->engine.now_us))
             oracle_fail(&x->oracle, "%s is said to be a checkpoint before it is durable", folder);
     }

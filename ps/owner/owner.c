@@ -397,8 +397,8 @@ static void snapshot_chunk(struct owner *owner, struct owned *owned, struct outb
         owner_snapshot_done(owner, step, true, outbox);
 }
 
-/* Snapshot all chunks after `step` batches, now or when each gets there. If one is past it, the
- * snapshot fails, and the coordinator will name a later step. */
+/* Snapshot all chunks after `step` batches, now or when each gets there, in place of one before. If
+ * one is past it, the snapshot fails, and the coordinator will name a later step. */
 static void handle_snapshot(struct owner *owner, const struct packet *packet, struct outbox *outbox)
 {
     uint64_t step = packet->message.cut.step;
@@ -406,7 +406,9 @@ static void handle_snapshot(struct owner *owner, const struct packet *packet, st
     for (uint32_t i = 0; i < owner->owned_count; i++) {
         update_log_drop(&owner->owned[i].log, packet->message.cut.recorded);
         possible = possible && owner->owned[i].shard.chunk.batches <= step;
+        owner->owned[i].snapshot_step = UINT64_MAX;
     }
+    owner->to_snapshot = 0;
     if (!possible || owner->owned_count == 0) {
         owner_snapshot_done(owner, step, possible, outbox);
         return;
