@@ -27,7 +27,8 @@
  *     held gradients   sync, at the barrier: (min(W n, L / 2 rounded up) + 1) S
  *                      sync+backup (W n or, dealt anew, at most 4 L) S: nodes are kept as they came until the
  *                      step is closed; on server 0 some 4 (B + 2) bytes for each step since the newest
- *                      checkpoint: which leaves it was made of
+ *                      checkpoint: which leaves it was made of (65,536 steps at most,
+ *                      unless checkpoints cannot be written)
  *     between threads  W G: gradients and requests with the owners, see sessions.h
  *     a score          S: values kept until it is whole, see scores.h; with --keep-scored S more,
  *                      and on server 0 twice the model: chunks on their way, and the one they make

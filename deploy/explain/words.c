@@ -445,9 +445,8 @@ const struct words_row words_of_messages[] = {
      "Training is over: write your chunks down as of version {step}, for the last checkpoint."},
     {MESSAGE_CUT, NULL, "Write your chunks down as of version {step}, for a checkpoint."},
     {MESSAGE_CLOSE, NULL,
-     "Enough workers have reported step {step}, and it is written down which: make it of the "
-     "leaves "
-     "that I name here, and of no others."},
+     "Enough workers have reported step {step}: make it of the leaves that I name here, and of no "
+     "others."},
     {MESSAGE_CUT_TAKEN, was_snapshot,
      "I have my chunks as of version {step}. {applied} gradients were applied to them so far."},
     {MESSAGE_CUT_TAKEN, NULL, "I do not have all chunks as of version {step}. Name another one."},

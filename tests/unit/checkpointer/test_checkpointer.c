@@ -14,6 +14,7 @@
 #include "common/store/initial.h"
 #include "common/store/model_file.h"
 #include "common/store/run_directory.h"
+#include "common/store/run_record.h"
 #include "deploy/engine/simulated_disk.h"
 #include "ps/checkpointer/checkpointer_state.h"
 #include "ps/shard/plan.h"
@@ -28,6 +29,9 @@ struct fixture {
     const struct disk *disk;
     uint64_t generation; /* What messages carry. */
     uint64_t known_run_id;
+    bool records;
+    uint8_t sets[64]; /* [set_bytes] A list, behind the parts of a manifest. */
+    size_t set_bytes;
     struct job job;
     struct plan *plans[2];
     struct checkpointer *checkpointers[2];
@@ -132,7 +136,7 @@ static struct order_run_opened opened_by(struct fixture *f, struct order order,
 
 static struct order open_order(const struct fixture *f)
 {
-    return (struct order){.kind = ORDER_OPEN_RUN, .open_run.known_run_id = f->known_run_id};
+    return (struct order){.kind = ORDER_OPEN_RUN, .open_run = {f->known_run_id, f->records}};
 }
 
 static struct order_run_opened open_run(struct fixture *f)
@@ -206,8 +210,9 @@ static struct message_part_written cut(struct fixture *f, uint32_t checkpointer,
 static struct order_written write_manifest(struct fixture *f, uint64_t step,
                                            const struct checkpoint_part parts[2])
 {
-    struct frame *payload = frame_create(2 * sizeof *parts);
+    struct frame *payload = frame_create(2 * sizeof *parts + f->set_bytes);
     memcpy(payload->data, parts, 2 * sizeof *parts);
+    memcpy((char *)payload->data + 2 * sizeof *parts, f->sets, f->set_bytes);
     give_order(f, 0, (struct order){.kind = ORDER_MANIFEST, .manifest.step = step}, payload);
     const struct order *written = post_order(&f->post, TO_COORDINATOR, ORDER_MANIFEST_WRITTEN);
     ck_assert_ptr_nonnull(written);
@@ -281,6 +286,54 @@ TEST(a_cut_becomes_a_checkpoint_that_reads_back, "auto")
     start(f);
     write_checkpoint(f, 4);
     check_checkpoint(f, 4);
+}
+
+/* Of step i leaf i. */
+static void write_checkpoint_with_sets(struct fixture *f, uint64_t first, uint64_t step)
+{
+    f->set_bytes = leaf_sets_put_start(f->sets, first, step - first);
+    for (uint64_t i = first; i < step; i++)
+        f->set_bytes +=
+            leaf_set_put(f->sets + f->set_bytes, &(struct leaf_set){.bits = {UINT64_C(1) << i}});
+    write_checkpoint(f, step);
+}
+
+/* Whether the record has the sets of these steps, and how many cuts. */
+static unsigned recorded_sets(const struct fixture *f, uint64_t steps)
+{
+    struct run_record_reader reader;
+    struct error error;
+    struct leaf_set set;
+    char path[DISK_PATH_MAX];
+    void *bytes;
+    size_t count;
+    uint64_t step = 0;
+    unsigned cuts = 0;
+    run_record_path(path, f->out, 1);
+    ck_assert(disk_posix.read_file(NULL, path, 1 << 20, &bytes, &count, &error) == STATUS_OK);
+    ck_assert(run_record_reader_open(&reader, path, bytes, count, &error) == STATUS_OK);
+    for (; run_record_reader_next(&reader, &error) == STATUS_OK; cuts++)
+        for (; leaf_sets_next(&reader.interval.sets, &set); step++)
+            ck_assert(leaf_set_has(&set, (uint32_t)step) && step < reader.interval.to.batches);
+    ck_assert_uint_eq(reader.at, count);
+    ck_assert_uint_eq(step, steps);
+    run_record_reader_close(&reader);
+    free(bytes);
+    return cuts;
+}
+
+TEST(the_record_has_the_sets_of_all_steps_up_to_a_checkpoint_once, "auto")
+{
+    f->records = true;
+    start(f);
+    write_checkpoint_with_sets(f, 0, 2);
+    /* The coordinator has not heard that it is written. */
+    write_checkpoint_with_sets(f, 0, 5);
+    ck_assert_uint_eq(recorded_sets(f, 5), 2);
+    ck_assert(go_back(f).restore_step == 5);
+    load_both(f, true);
+    write_checkpoint_with_sets(f, 5, 6);
+    ck_assert_uint_eq(recorded_sets(f, 6), 3);
 }
 
 TEST_PLAIN(an_unfinished_run_is_resumed_from_its_newest_checkpoint)

@@ -1,5 +1,5 @@
 /* test_run_record.c - what is written reads back; whatever is damaged is noticed and named. */
-/* promises: replay */
+/* promises: backup replay */
 /* wraps: malloc calloc realloc aligned_alloc */
 
 #include "common/store/run_record.h"
