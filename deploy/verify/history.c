@@ -483,13 +483,11 @@ static void check_checkpoints(struct running *r, uint64_t step, size_t spare,
     }
 }
 
-/* Whoever computes for long may be waited for too long when the job is to stop; then what stands is
- * the last checkpoint, and nothing is exported. */
-static bool ran_out_of_time(const struct check_run *x)
+static bool server_0_said(const struct check_run *x, const char *text)
 {
     for (uint32_t i = 0; i < x->engine.process_count; i++)
         if (x->engine.processes[i]->host == 0 &&
-            strstr(x->engine.processes[i]->reason, "stopping took longer") != NULL)
+            strstr(x->engine.processes[i]->reason, text) != NULL)
             return true;
     return false;
 }
@@ -517,7 +515,10 @@ static void check_phase(struct running *r, struct check_run *x, int code)
         check_kept(r, &x->oracle);
     char path[DISK_PATH_MAX];
     snprintf(path, sizeof path, "%s/model.safetensors", SIMULATED_OUT);
-    if ((code == EXIT_DONE || (any && x->options.plan == NULL && !ran_out_of_time(x))) &&
+    /* Whoever computes for long may be waited for too long when the job is to stop; then what stands
+     * is the last checkpoint, and nothing is exported. */
+    bool late = server_0_said(x, "stopping took longer");
+    if ((code == EXIT_DONE || (any && x->options.plan == NULL && !late)) &&
         simulated_disk_find(&r->disks[0], path) == NULL)
         fail(r, "no model was exported");
 }
@@ -611,12 +612,13 @@ static int run_phase(struct running *r, const struct history_phase *phase, const
             check_phase(r, &check_run, code);
         add_counts(r->result, &check_run);
     }
-    bool second_coordinators =
-        check_run.injector.two_coordinators; /* Each ended those whom it had. */
+    /* Each ended those whom it had; and one that was stopped before a worker came has none. */
+    bool others = check_run.injector.two_coordinators ||
+                  server_0_said(&check_run, "stopped before training started");
     check_run_free(&check_run);
     for (uint32_t i = 0; i < HISTORY_SERVERS_MAX; i++) /* Somebody has looked after them. */
         repair(&r->disks[i], plan->disk_latency_us);
-    if (code == EXIT_INTERRUPTED && !second_coordinators && !r->result->failed && is_done(r))
+    if (code == EXIT_INTERRUPTED && !others && !r->result->failed && is_done(r))
         fail(r, "the run is done, and who was in it was told that it was interrupted");
     return code;
 }

@@ -109,10 +109,19 @@ void oracle_learn(struct oracle *w, uint64_t generation, uint32_t chunk, uint64_
     w->known[at] = name;
 }
 
+static bool was_learned(const struct oracle *w, uint64_t generation, uint32_t chunk,
+                        uint64_t version, uint64_t check)
+{
+    return w->known[place_of(w, name_values(w, generation, chunk, version, check))] != 0;
+}
+
+/* Where steps are made of sets, those of the newest generation are known. An older one may go on by
+ * itself, under a server 0 whose place was taken: nothing of that is ever loaded. */
 static bool ever_was(const struct oracle *w, uint64_t generation, uint32_t chunk, uint64_t version,
                      uint64_t check)
 {
-    return w->known[place_of(w, name_values(w, generation, chunk, version, check))] != 0;
+    return (w->sets.steps != NULL && generation < w->sets.generation) ||
+           was_learned(w, generation, chunk, version, check);
 }
 
 static uint64_t check_values(const struct oracle *w, uint32_t chunk, const float *values)
@@ -140,8 +149,8 @@ static bool was_snapshot(const struct oracle *w, uint32_t chunk, uint64_t step,
                          const struct model_state *state)
 {
     for (uint32_t array = 0; array < state->array_count; array++)
-        if (!ever_was(w, 0, CUT(array) | chunk, step,
-                      oracle_check_space(w, chunk, state->arrays[array])))
+        if (!was_learned(w, 0, CUT(array) | chunk, step,
+                         oracle_check_space(w, chunk, state->arrays[array])))
             return false;
     return true;
 }
@@ -316,11 +325,10 @@ void oracle_ends(struct oracle *oracle, uint32_t process)
 }
 
 /* What a worker computes from is known as it is now. A server whose place another has taken may be late
- * with gradients of the generation before. What compensating these gives is not known here, nor is the
- * set of a step that its coordinator decides on its own. */
+ * with gradients of the generation before, and what compensating these gives nobody knows here. */
 static bool knows_values(const struct oracle *w, const struct oracle_server *server)
 {
-    return server->current || (w->job->delay_compensation == 0.0f && w->sets.steps == NULL);
+    return server->current || w->job->delay_compensation == 0.0f;
 }
 
 /* Of several processes for one place the one of the latest generation is it. */
@@ -384,7 +392,8 @@ void oracle_know_kept(struct oracle *oracle, uint64_t batches, const float *valu
 bool oracle_knows_kept(const struct oracle *oracle, uint64_t batches, const float *values)
 {
     const struct oracle *w = oracle;
-    for (uint64_t generation = 0; generation <= w->begun_generation; generation++) {
+    for (uint64_t generation = w->sets.generation; generation <= w->begun_generation;
+         generation++) {
         uint32_t same = 0;
         while (same < w->partition->chunk_count &&
                is_scored(w, generation, same, batches, oracle_check_space(w, same, values)))
@@ -476,7 +485,7 @@ static void take_state(struct oracle *w, struct oracle_server *server, uint32_t 
         memcpy(server->state.arrays[state->array] + state->first, packet->payload->data,
                packet->payload->bytes);
     if (state->array == 0 && w->mode_invariants->serial &&
-        !ever_was(w, 0, index, state->step, check_values(w, index, packet->payload->data)))
+        !was_learned(w, 0, index, state->step, check_values(w, index, packet->payload->data)))
         oracle_fail(w, "chunk %u is loaded with values that it did not have at version %" PRIu64,
                     index, state->step);
     if (chunk->arrays + 1 != 1u << w->initial.array_count)
@@ -985,7 +994,8 @@ void oracle_work(void *check_run, const struct simulated_process *process, uint6
     memcpy(worker->base, parameters, w->work->elements * sizeof *worker->base);
     for (uint32_t i = 0; i < w->partition->chunk_count && !w->failed; i++) {
         worker->held[i].check = oracle_check_space(w, i, parameters);
-        if (w->mode_invariants->serial && !ever_was(w, 0, i, step, worker->held[i].check))
+        if (w->mode_invariants->serial &&
+            !ever_was(w, worker->generation, i, step, worker->held[i].check))
             oracle_fail(
                 w, "worker/%u is given a chunk %u for step %" PRIu64 " that is not of that version",
                 worker->index, i, step);
