@@ -253,34 +253,25 @@ const struct shard_mode shard_backup = {
 
 /* --- the work ------------------------------------------------------------------------------ */
 
-struct backup_work {
-    struct quorum quorum;
-};
-
-static struct backup_work *work_of(const struct work *work)
+static struct quorum *backup_quorum(const struct work *work)
 {
     return work->state;
 }
 
-static struct quorum *backup_quorum(const struct work *work)
-{
-    return &work_of(work)->quorum;
-}
-
 static enum status backup_init(struct work *work, uint64_t first)
 {
-    quorum_init(&work_of(work)->quorum, work->job, first);
+    quorum_init(backup_quorum(work), work->job, first);
     return STATUS_OK;
 }
 
 static void backup_close_work(struct work *work)
 {
-    quorum_free(&work_of(work)->quorum);
+    quorum_free(backup_quorum(work));
 }
 
 static uint64_t backup_go_back(struct work *work, uint64_t step, const struct tally_so_far *so_far)
 {
-    quorum_go_back(&work_of(work)->quorum, step);
+    quorum_go_back(backup_quorum(work), step);
     return sync_go_back(work, step, so_far);
 }
 
@@ -291,12 +282,12 @@ static bool backup_owes(const struct work *work, uint32_t worker)
     if (work->statistics.step >= work->stop_step)
         return !member->dealt.done;
     return member->pace.step <= work->statistics.step &&
-           quorum_owes(&work_of(work)->quorum, member->dealt.position);
+           quorum_owes(backup_quorum(work), member->dealt.position);
 }
 
 static void backup_figures(const struct work *work, struct mode_figures *figures)
 {
-    const struct quorum_dropped *dropped = &work_of(work)->quorum.dropped;
+    const struct quorum_dropped *dropped = &backup_quorum(work)->dropped;
     mode_figures_add(figures, "examples_dropped", dropped->examples);
     mode_figures_add(figures, "gradients_dropped", dropped->reports);
     mode_figures_add(figures, "worker_ms_dropped", (uint64_t)(1e3 * dropped->seconds));
@@ -304,7 +295,7 @@ static void backup_figures(const struct work *work, struct mode_figures *figures
 
 static void backup_check_work(const struct work *work)
 {
-    const struct quorum *quorum = &work_of(work)->quorum;
+    const struct quorum *quorum = backup_quorum(work);
     sync_check_work(work);
     quorum_check(quorum);
     INVARIANT("backup work", quorum->step == work->statistics.step,
@@ -313,7 +304,7 @@ static void backup_check_work(const struct work *work)
 
 const struct work_mode work_backup = {
     SYNC_WORK,
-    .state_bytes = sizeof(struct backup_work),
+    .state_bytes = sizeof(struct quorum),
     .init = backup_init,
     .close = backup_close_work,
     .go_back = backup_go_back,
