@@ -23,7 +23,7 @@
  *      "run": {...},                              of a run: the members of run.json that are known
  *      "events": 81234,                           bytes of events.jsonl
  *      "members": [{"name": "worker/0", "state": "computes" | "exchanges" | "waits" | "scores" | "serves" |
- *                   "joins" | "lost" | "left", "for": "worker/2" | "barrier" | "lease" | "bound" | "gate" | null,
+ *                   "joins" | "silent" | "lost" | "left", "for": "worker/2" | "barrier" | "lease" | "bound" | "gate" | null,
  *                   "seconds": in that state, "heard": seconds ago, "step": 17 | null,
  *                   "examples_per_second": 812.5 | null, "log": "worker-0.log" | null,
  *                   "second": {"computing": 0.7, "exchanging": 0.1, "barrier": 0.2} | null}]}

@@ -16,12 +16,15 @@ static double since(uint64_t then_us, uint64_t now_us)
     return now_us > then_us ? 1e-6 * (double)(now_us - then_us) : 0;
 }
 
-static enum watched_doing doing_of(const struct member *member, bool server, enum job_state state)
+static enum watched_doing doing_of(const struct member *member, bool server, enum job_state state,
+                                   uint64_t now_us)
 {
     if (!member->present || member->lost)
         return !member->ever             ? WATCHED_JOINS
                : member_has_left(member) ? WATCHED_LEFT
                                          : WATCHED_LOST;
+    if (now_us > member->heard_us && now_us - member->heard_us > SUSPECT_US)
+        return WATCHED_SILENT;
     if (server)
         return member->ready ? WATCHED_SERVES : WATCHED_JOINS;
     if (state < JOB_RUNNING)
@@ -41,7 +44,7 @@ static void describe_member(struct showing *showing, uint32_t place, const struc
     bool server = place >= watched->worker_count, asks = member->dealt.asks,
          steps = mode_facts_named(watched->job.mode_text)->steps;
     *shown = (struct watched_member){
-        .doing = doing_of(member, server, watched->job.state),
+        .doing = doing_of(member, server, watched->job.state, now_us),
         .heard_seconds = since(member->heard_us, now_us),
         .wait = asks    ? member->dealt.waits
                 : steps ? WAIT_BARRIER

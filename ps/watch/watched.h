@@ -40,6 +40,7 @@ enum watched_doing {
     WATCHED_EXCHANGES,
     WATCHED_WAITS,
     WATCHED_SERVES,
+    WATCHED_SILENT, /* It is not heard, and not lost yet. */
     WATCHED_LOST,
     WATCHED_LEFT,
     WATCHED_DOINGS

@@ -7,7 +7,7 @@
 #include "ps/watch/watched.h"
 
 static const char *const doings[WATCHED_DOINGS] = {"joins",  "computes", "exchanges", "waits",
-                                                   "serves", "lost",     "left"};
+                                                   "serves", "silent",   "lost",      "left"};
 
 #define PARTS (3 + WAIT_COUNT)
 

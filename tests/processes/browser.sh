@@ -56,7 +56,7 @@ says live "page  *http://.*/#token=[0-9a-f]{32}$"
 process() { pgrep -P "${pids[live]}" -f "syncopate-$1 .*--task-index=$2( |\$)"; }
 within 20 process worker 1 >/dev/null || fail "there is no worker 1"
 python3 "$looker" --live "$pictures" "$(sed -nE 's/.*page +//p' "$work/live.log")" \
-    true "worker/0.*(computes|exchanges|waits)" "kill -STOP $(process worker 1)" "waits for worker/1" \
+    true "worker/0.*(computes|exchanges|waits)" "kill -STOP $(process worker 1)" "waits for worker/1(.|\\n)*silent, " \
     "kill -CONT $(process worker 1); kill -KILL $(process ps 0)" "No answer|training begins(.|\n)*training begins" \
     true "training begins(.|\n)*training begins" >"$work/follow.log" 2>&1 || fail "the live page is not as it should be: $(cat "$work/follow.log")"
 kill -TERM "${pids[live]}"

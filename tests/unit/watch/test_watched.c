@@ -232,7 +232,7 @@ TEST(state_says_what_each_member_does_and_for_whom_it_waits)
                                                .step = 17,
                                                .doing_seconds = 2};
     f->w->members[1].doing = WATCHED_LEFT;
-    f->w->members[2] = (struct watched_member){.doing = WATCHED_COMPUTES, .heard_seconds = 5};
+    f->w->members[2] = (struct watched_member){.doing = WATCHED_SILENT, .heard_seconds = 5};
     f->w->members[3].doing = WATCHED_SERVES;
     f->w->monotonic_seconds = 10;
     watched_post(&pages->board, f->w, 1);
