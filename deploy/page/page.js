@@ -784,7 +784,7 @@ const a_second = () => new Promise(resolve => setTimeout(resolve, 1000));
 /* What run.json says, once there is one: before, of whom the job waits. */
 async function declared() {
     for (;; await a_second()) {
-        const state = await source.state().catch(error => ({waiting: error.message}));
+        const state = await source.state().catch(error => ({waiting: error.message})) || {};
         const run = state.run ? await source.file('run.json') : null;
         if (run) return run;
         root.replaceChildren(h('h1', {}, 'Nothing is trained yet'), para(state.waiting || 'waiting for a job'));
@@ -817,7 +817,7 @@ async function follow(data) {
             data.redraw.forEach(update => update());
             bad.hidden = true;
         } catch (error) {
-            bad.textContent = 'No answer: ' + error.message + '. What is shown is from before.';
+            bad.textContent = 'No answer: ' + error.message + '. What is shown is from before. If the command has ended, report.html in its folder has all of it.';
             bad.hidden = false;
         }
     }

@@ -99,7 +99,9 @@ struct http_answer watch_pages_answer(void *context, const struct http_request *
     uint64_t posted_us;
     bool known = watched_look(&pages->board, &pages->copy, &pages->earlier, &posted_us);
     struct http_answer answer = figures(pages, request->path, known, posted_us);
-    if (answer.code != 0 || !known || !pages->copy.coordinates)
+    if (answer.code == 0 && !known)
+        return (struct http_answer){503, PLAIN, strdup("starting\n"), 9};
+    if (answer.code != 0 || !pages->copy.coordinates)
         return answer;
     return strcmp(request->path, "/") == 0        ? page_text_live()
            : strcmp(request->path, "/state") == 0 ? state(pages)

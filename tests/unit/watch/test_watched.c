@@ -186,6 +186,9 @@ TEST(pages_say_alive_until_the_router_is_stuck)
     ck_assert_uint_eq(answer.code, 503);
     ck_assert_str_eq(answer.body, "starting\n");
     free(answer.body);
+    answer = ask(pages, "/state");
+    ck_assert_uint_eq(answer.code, 503);
+    free(answer.body);
     static const struct {
         const char *path;
         uint64_t ago_us;
