@@ -89,7 +89,7 @@ TESTLIB  := $(call objects,tests/lib)
 # What the programs say of themselves: the manual, and what shells need to complete their options. (Named
 # here as well, so that uninstall need not build them; tests/processes/install.sh compares.)
 PAGES     := $(patsubst %,$(BUILD)/man1/syncopate%.1,\
-    -calibrate -compare -completion -evaluate -export -inspect -keygen -launch -leave -man -probe -ps -replay -run \
+    -calibrate -compare -completion -evaluate -export -inspect -keygen -launch -leave -man -probe -ps -replay -run -serve \
     -simulate -task -trace -verify -worker) \
     $(BUILD)/man1/syncopate.1
 DOCUMENTS := $(PAGES) $(addprefix $(BUILD)/completion/,bash zsh fish)

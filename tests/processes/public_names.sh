@@ -35,7 +35,7 @@ scraped()
 {
     (exec 8<>"/dev/tcp/127.0.0.1/$http" && printf 'GET /metrics HTTP/1.0\r\n\r\n' >&8 && cat <&8) 2>/dev/null |
         tr -d '\r' >metrics
-    grep -q '^syncopate_job_test_loss' metrics && grep -q '^syncopate_checkpoint_step' metrics
+    grep -q '^syncopate_job_test_loss' metrics && grep -q '^syncopate_checkpoint_last_success' metrics
 }
 
 # --- meanwhile programs, their options and runs of each kind ---------------------------------------
