@@ -3,7 +3,7 @@
 # the bits of a run here. What a Job's controller does about a Pod that ends this script does: worker pods are
 # killed and evicted and their index made again, a server is killed and started again by podman. The second time
 # with keys, mounted as a Secret is. No Kubernetes is here: what is tried are image, Pods, names, volumes,
-# signals and exit codes; Service, StatefulSet and Job as such are not (package.sh reads them).
+# signals and exit codes; Service, StatefulSet and Job as such are not (install.sh reads them).
 # needs: everything
 # shellcheck source=tests/engines/containers.sh
 . "$(dirname "$0")/containers.sh"

@@ -2,12 +2,10 @@
 # chaos.sh - a job under its launcher while its servers and workers are killed, stopped for longer
 # than their lease and let go on, joined by others and left by them, at random moments. In sync mode
 # it must end with the bits of the quiet run, in async mode and ssp, with gradients of whole numbers,
-# with the exact sum of all updates; and whatever is done about staleness, with backup workers, with
-# replicas and with servers beside workers, with the bits that its record makes again.
+# with the exact sum of all updates. (In the other modes same_bits.sh kills in an order.)
 #
 # Before that the launcher itself is the victim: it is ended at some moment, kill -9 or a signal that
 # asks it to stop, alone or together with one of its processes, and the same command is given at
-# promises: bits-killed broken once
 # once. That must go on, and of the one before nothing may be left: no process 10 s later, no port,
 # no temporary file.
 #
@@ -15,6 +13,7 @@
 #
 # So many faults in each mode, and so many launchers (make chaos).
 # test: first rare
+# promises: bits-killed broken once
 # shellcheck source=tests/processes/lib.sh
 . "$(dirname "$0")/lib.sh"
 
@@ -167,9 +166,8 @@ join_and_leave()
     esac
 }
 
-# storm MODE PROGRAMS ARGUMENT... - the job, and what befalls it. Its folder is $work/$storm-storm. Where it is done
+# storm MODE PROGRAMS ARGUMENT... - the job, and what befalls it. Its folder is $work/MODE-storm. Where it is done
 # before all has befallen it, because this script was kept waiting, there is another one of twice the $steps.
-storm=''
 storm()
 {
     local tries=0
@@ -183,7 +181,7 @@ storm()
 storm_once()
 {
     local began code=0
-    job=${storm:-$1}-storm count=() times=() events=0
+    job=$1-storm count=() times=() events=0
     began=$SECONDS
     export SYNCOPATE_BIN_DIR=$2
     start "$job" syncopate run --mode "$1" --ps 2 --workers 3 --out "$work/$job" --steps "$steps" \
@@ -213,7 +211,7 @@ storm_once()
     wait "${pids[$job]}" || code=$?
     if [ "$code" -ne 0 ]; then fail "the job ended with exit code $code (seed $seed)"; fi
     nothing_runs
-    report "${storm:-$1}" $((SECONDS - began))
+    report "$1" $((SECONDS - began))
 }
 report()
 {
@@ -420,40 +418,3 @@ leased()
 }
 leased async
 if long_run || [ -n "${CHAOS_FAULTS:-}" ]; then leased ssp:3; fi
-
-# --- what is done about staleness and stragglers: the bits that the record makes again ----------------
-wanted=$(((wanted + 2) / 3))
-steps=$((wanted * 250))
-# again NAME MODE ARGUMENT... - a storm, and the run once more in one process.
-again()
-{
-    local bits
-    storm=$1
-    storm "$2" "$build" "${small[@]}" --compute constant:60ms "${@:3}"
-    bits=$(member "$work/$1-storm" parameters_sha256)
-    run "$1-again" 0 syncopate replay "$work/$1-storm"
-    said "$1-again" "^parameters_sha256 ${bits:-none}: as recorded$" ||
-        fail "$1: its replay has other bits than the run (seed $seed)"
-    ok "$1 ($2 ${*:3}): $events kills, stops, joins and leaves, and the bits of the run in its replay"
-}
-rows=("bounded ssp:2 --staleness-rate constant"
-    "compensated async --delay-compensation adaptive:1 --optimizer sgd --learning-rate 0.05"
-    "inverse async --staleness-rate inverse --delay-compensation 0.5 --accumulate 2"
-    "requeued async --max-staleness 4"
-    "losing ssp:2 --max-staleness 3:lost"
-    "spare sync --backup-workers 1 --micro-batch 8 --compute constant:20ms"
-    "beside sync --backup-workers 1 --micro-batch 8 --compute constant:20ms --ps colocated"
-    "replicas allreduce --micro-batch 8 --compute constant:20ms"
-    "replaced allreduce --micro-batch 8 --compute constant:20ms --ps colocated --transport tcp")
-# A storm takes more than a minute: make chaos has all of them, make check-rest another one for each seed.
-if [ -n "${CHAOS_FAULTS:-}" ]; then
-    wanted_rows=("${rows[@]}")
-elif long_run; then
-    wanted_rows=("${rows[seed % ${#rows[@]}]}")
-else
-    wanted_rows=()
-fi
-for row in "${wanted_rows[@]}"; do
-    # shellcheck disable=SC2086 # Words.
-    again $row
-done

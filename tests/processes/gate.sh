@@ -1,8 +1,9 @@
 #!/usr/bin/env bash
 # gate.sh - the gate itself: what the runner makes of programs that pass, fail, skip, hang, crash, say nothing or pass
-# the second time; what .ci/run makes of stages; and that include_direction.sh and citations.sh name each include and
-# pointer that is planted in a copy of the sources.
-# test: once
+# the second time; what .ci/run makes of stages; that include_direction.sh and citations.sh name each include and pointer
+# that is planted in a copy of the sources; and that the mode that common/CHANGING.md adds, a file and a row, is built
+# there and kept to what it promises.
+# test: once later
 # promises: check
 # shellcheck source=tests/processes/lib.sh
 . "$(dirname "$0")/lib.sh"
@@ -265,3 +266,27 @@ sed -i '1s#^/\* #&[no_function], #' "$copy/ps/shard/chunk.c"
 expected+=("ps/shard/chunk.c opens with \[no_function\], and has no such function")
 seen citations.sh
 ok "a comment that points at what is not there is seen, and a source that does not say what it does"
+
+# --- one more mode ----------------------------------------------------------------------------------
+# Built anew is what has a list of all modes: elsewhere one more at its end changes nothing.
+rm -rf "$copy"
+mkdir -p "$copy/build/release"
+cd "$copy"
+cp -a "$root"/{common,ps,worker,deploy,proto,tests,Makefile,README.md} .
+cp -a "$build"/{checked,common,ps,worker,deploy,proto,lib*.a} build/release
+# listing N - the N-th block of code of the section.
+listing()
+{
+    awk -v wanted="$1" '/^## /{ here = $0 == "## Adding a mode" } !here { next }
+        /^```c$/ { at++; inside = 1; next } /^```$/ { inside = 0 } inside && at == wanted' common/CHANGING.md
+}
+name=fresh
+listing 1 >"ps/mode/$name.c"
+listing 2 >>common/job/mode_rows.inc
+mapfile -t lists < <(grep -rlE 'MODE_COUNT|mode_rows' --include='*.c' common ps worker deploy)
+touch "${lists[@]}"
+make -s -j2 -o common/job/mode_rows.inc build/release/syncopate CC="${CC:-cc}" COMMIT=new-mode >build.log 2>&1 ||
+    fail "it does not build: $(grep -m 3 error build.log)"
+ok "one more mode is $(wc -l < <(listing 1; listing 2)) lines in a file and a row"
+build/release/syncopate verify --mode "$name" --histories 200 >verify.log || fail "$(grep -m 1 FAILED verify.log)"
+ok "200 histories of it keep what it promises"

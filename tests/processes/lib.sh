@@ -165,12 +165,13 @@ goes_on()
     printf . >&"$go"
 }
 
-# passes SECONDS - of the time that a test adds (common/base/clock.h), in steps between which all are heard.
+# passes SECONDS [MS] - of the time that a test adds (common/base/clock.h), in steps of so much, between which all are
+# heard: less than what they wait for each other.
 passes()
 {
-    local quarter
-    for ((quarter = 0; quarter < 4 * $1; quarter++)); do
-        truncate -s +250000 "$TEST_CLOCK"
+    local ms step=${2:-250}
+    for ((ms = 0; ms < 1000 * $1; ms += step)); do
+        truncate -s "+${step}000" "$TEST_CLOCK"
         pause 0.05
     done
 }

@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""manifests.py - reads deploy/kubernetes for package.sh.
+"""manifests.py - reads deploy/kubernetes for install.sh.
 
     manifests.py objects FILE...              all objects, and of a TFJob its pods, as JSON for manifests.js
     manifests.py tasks TFJOB FOLDER PORT...   prints the names of a TFJob's tasks; FOLDER/NAME.task has the words

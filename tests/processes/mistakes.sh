@@ -89,19 +89,16 @@ understood syncopate run --data synthetic:200
 # --- data -----------------------------------------------------------------------------------------
 run=(syncopate run)
 compare=(syncopate compare)
-for number in 0 -1 abc 4 10000001 99999999999999999999 ""; do
+for number in 4 abc 99999999999999999999; do
     mistake 2 "--data=synthetic:$number: write synthetic:N with N training examples, 5 to 10000000" \
         "${run[@]}" --data "synthetic:$number"
 done
-for word in mnist fashion_mnist Fashion-MNIST fashon-mnist; do
-    mistake 2 "--data=$word: there is no data set, no folder and no file of this name; .*mean fashion-mnist" \
-        "${run[@]}" --data "$word"
-done
+mistake 2 "--data=fashion_mnist: there is no data set, no folder and no file of this name; .*mean fashion-mnist" \
+    "${run[@]}" --data fashion_mnist
 mistake 2 "--data=cifar10: .*give fashion-mnist, synthetic, synthetic:N, a folder of IDX files, FILE.npz" \
     "${run[@]}" --data cifar10
 mistake 5 "no data in /nowhere/mnist: No such file or directory; give fashion-mnist, synthetic, .*or FILE.csv$" \
     "${run[@]}" --data /nowhere/mnist
-mistake 5 "/etc/passwd: its first line has 1 columns; 2 to" "${run[@]}" --data /etc/passwd
 mkdir empty
 mistake 5 "neither train-images-idx3-ubyte nor train-images-idx3-ubyte.gz in empty" \
     "${run[@]}" --data empty
@@ -109,16 +106,7 @@ mkdir damaged
 printf 'not a data file, I am afraid' >damaged/train-images-idx3-ubyte
 mistake 5 "damaged/train-images-idx3-ubyte: is text .'not'., not IDX or .npy" \
     "${run[@]}" --data damaged
-printf '\0\0\10\3\0\0\0\50\0\0\0\10\0\0\0\10' >damaged/train-images-idx3-ubyte
-mistake 5 "damaged/train-images-idx3-ubyte: is cut off: 0 bytes where its header promises 2560" \
-    "${run[@]}" --data damaged
-
-printf '\0\0\10\3\0\0\0\50\0\0\0\0\0\0\0\10' >damaged/train-images-idx3-ubyte
-mistake 5 "damaged/train-images-idx3-ubyte: dimension 2 has an impossible size, 0" \
-    "${run[@]}" --data damaged
 mv damaged/train-images-idx3-ubyte empty/renamed
-mistake 5 "neither train-images-idx3-ubyte nor train-images-idx3-ubyte.gz in damaged" \
-    "${compare[@]}" --data damaged
 mkfifo damaged/train-images-idx3-ubyte # Whoever opened it would wait for ever.
 mistake 5 "cannot read damaged/train-images-idx3-ubyte: it is a pipe, not a file" "${run[@]}" --data damaged
 
@@ -129,36 +117,30 @@ small=(syncopate run --data synthetic:100)
 mistake 2 "--global-batch=200: .*than there are to train on, 100" "${small[@]}" --global-batch 200
 mistake 2 "--worker-batch=101: .*than there are to train on, 100" \
     "${small[@]}" --mode async --worker-batch 101
-mistake 2 "--global-batch=60001: .*, 60000" "${run[@]}" --global-batch 60001
 mistake 2 "--global-batch=0: needs a whole number from 1 to 65536" "${run[@]}" --global-batch 0
-mistake 2 "--micro-batch=0: needs a whole number from 1 to 65536" "${run[@]}" --micro-batch 0
-mistake 2 "--global-batch=200: " syncopate compare --data synthetic:100 --global-batch 200
 mistake 2 "--worker-batch=200: " syncopate compare --data synthetic:100 --worker-batch 200
 
 answered "about batches"
 
 # --- numbers, words and lists: each kind of value (test_options has the others) -----------------------
 mistake 2 "--epochs='?1,000'?: needs a whole number from 1 to 1000000 .did you mean 1000\?" "${run[@]}" --epochs 1,000
-mistake 2 "--learning-rate=nan: needs a number from 0 to 1000000$" "${run[@]}" --learning-rate nan
-mistake 2 "learning rate must be above 0 and at most 1e.06, not 0" "${run[@]}" --learning-rate 0
 mistake 2 "--start-timeout=10s: needs a number of seconds, .* .did you mean 10\?" "${run[@]}" --start-timeout 10s
-mistake 2 "--chunk-bytes=64X: needs a size such as 64KiB" "${run[@]}" --chunk-bytes 64X
 mistake 2 "--quiet=maybe: needs true or false" "${run[@]}" --quiet=maybe
 mistake 2 "--ps=colocated: 257 workers would be as many servers" "${run[@]}" --ps colocated --workers 257
 mistake 2 "--workers=3: without servers .--ps 0. there is one worker" "${run[@]}" --ps 0 --workers 3
 mistake 2 "--mode=ssync: needs one of sync, async, ssp:S, allreduce with S from 0 to 1000000000, or inf .did you mean sync\?" \
     "${run[@]}" --mode ssync
-mistake 2 "--weight-decay=1: only used with --optimizer=adamw, but the optimizer is adam" "${run[@]}" --weight-decay 1
 mistake 2 "--staleness-rate=inverse: only used with --mode=async" "${run[@]}" --staleness-rate inverse
 mistake 2 ": 4 of 4 workers cannot be backup workers" "${run[@]}" --backup-workers 4 --workers 4
 mistake 2 "--quiet and --verbose exclude each other" "${run[@]}" --quiet --verbose
 mistake 2 "--modes=sync,asnyc: 'asnyc' is no mode; .*did you mean async\?" "${compare[@]}" --modes sync,asnyc
-mistake 2 "--workers=1,2,1: 1 is there twice" "${compare[@]}" --workers 1,2,1
-mistake 2 "--slow=5:2: there is no worker 5; there are 2, from 0 on" "${run[@]}" --slow 5:2
 mistake 2 "--compute=constant:30: '30' needs a unit: us, ms or s" "${run[@]}" --compute constant:30
+mistake 2 "--chunk-bytes=64X: needs a size such as 64KiB" "${run[@]}" --chunk-bytes 64X
+mistake 2 "--weight-decay=1: only used with --optimizer=adamw, but the optimizer is adam" "${run[@]}" --weight-decay 1
+mistake 2 "--slow=5:2: there is no worker 5; there are 2, from 0 on" "${run[@]}" --slow 5:2
+mistake 2 "--workers=1,2,1: 1 is there twice" "${compare[@]}" --workers 1,2,1
 mistake 2 "40 servers are too many: the model has only 4 pieces of 64 bytes" "${run[@]}" --data synthetic:200 \
     --model "pool 14, flatten, dense 10" --ps 40
-mistake 2 "--histories=0: needs a whole number, at least 1" syncopate verify --histories 0
 understood syncopate run --data synthetic:200 --mode SSP:2 --use-locking --worker-batch 8
 understood env SYNCOPATE_MODE=ssp:2 syncopate run --data synthetic:200
 understood syncopate compare --data synthetic:200 --modes "async sync"
@@ -169,20 +151,10 @@ answered "about numbers, words and lists"
 # --- models ---------------------------------------------------------------------------------------
 model=(syncopate run --model)
 mistake 2 "--model: layer 1 'conv 32': write 'conv CxK'" "${model[@]}" "conv 32, flatten, dense 10"
-mistake 2 "--model: layer 2 'pool 4': a 4x4 window does not fit a 1x1 input" \
-    "${model[@]}" "pool 16, pool 4, flatten, dense 10"
-mistake 2 "--model: layer 1 'linear 10': not a layer; there are conv CxK, pool N, " \
-    "${model[@]}" "linear 10"
-mistake 2 "--model: layer 2 'dense 9': dense needs a flat input.*put 'flatten' before it" \
-    "${model[@]}" "conv 8x5 relu, dense 9"
 mistake 2 "--model: the last layer has 9 outputs for 10 classes: end the list with 'dense 10'" \
     "${model[@]}" "flatten, dense 9"
 mistake 2 "chunk bytes must be 0, or from 64 to 268435456, not 1" "${run[@]}" --chunk-bytes 1
 
-mistake 2 "--model: layer 1 'dense 10 tanh': 'tanh' is not understood; only 'relu' may follow" \
-    "${model[@]}" "dense 10 tanh"
-mistake 2 "--model: the model has 4347133968 parameters; at most 2147483648" \
-    "${model[@]}" "flatten, dense 65536, dense 65536, dense 10"
 mistake 2 "unexpected argument '32x3' .a value with blanks, such as that of --model, goes between" \
     "${model[@]}" conv 32x3 relu
 for list in CNN "Conv 8x3 ReLU; Flatten; DENSE 10" "flatten;dense 10"; do
@@ -193,17 +165,11 @@ answered "about models"
 
 # --- options --------------------------------------------------------------------------------------
 mistake 2 "unknown option --wrokers .did you mean --workers\?" "${run[@]}" --wrokers 3
-mistake 2 "unknown option -mode .did you mean --mode\?" "${run[@]}" -mode sync
 mistake 2 "unknown option --frobnicate .--help lists them" "${run[@]}" --frobnicate
 mistake 2 "unknown option --mode .did you mean --modes" \
     "${compare[@]}" --mode sync
-mistake 2 "--modes is not an option of this program .of syncopate compare" "${run[@]}" --modes sync
 mistake 2 "--out needs a value" "${run[@]}" --out
-mistake 2 "--out needs a value" "${run[@]}" --out --quiet
-mistake 2 "--steps needs a value" "${run[@]}" --steps ""
 mistake 2 "unexpected argument 'fast'; options begin with --" "${run[@]}" fast
-mistake 2 "unexpected argument 'mode=sync' .did you mean --mode=sync\?" "${run[@]}" mode=sync
-mistake 2 "unexpected argument 'true' .--quiet stands alone" "${run[@]}" --quiet true
 mistake 2 "the variable SYNCOPATE_LR is no option's .did you mean SYNCOPATE_LEARNING_RATE" \
     env SYNCOPATE_LR=0.1 syncopate run
 # Not a mistake for sure, so it is only said which counts.
@@ -215,9 +181,6 @@ for words in "--seed 1 --seed 2:--seed=2 counts, not 1" "--steps 9 --epochs 2:--
 done
 # called WORD RIGHT - what other programs call it.
 called() { mistake 2 "unknown option $1:? .*$2" "${run[@]}" "$1" 3; }
-called --lr --learning-rate
-called --batch-size --global-batch
-called --nodes --hosts
 called --resume --out
 called --gpu "there is no GPU support"
 mistake 2 "unknown option --lr: it is --learning-rate, which is not an option of this program" \
@@ -227,22 +190,15 @@ answered "about options, and what others call them"
 
 # --- commands -------------------------------------------------------------------------------------
 mistake 2 "there is no command 'rnu'; .*did you mean run\?" syncopate rnu
-mistake 2 "there is no command 'compair'; .*did you mean compare\?" syncopate compair
 mistake 2 "there is no command 'frobnicate'; syncopate --help lists them$" syncopate frobnicate
 mistake 2 "there is no command 'ps'; the program syncopate-ps" syncopate ps
-mistake 2 "there is no command 'worker'; the program syncopate-worker" syncopate worker
 mistake 2 "there is no command 'train'; write 'syncopate run'" syncopate train
-mistake 2 "there is no command 'version'; write 'syncopate --version'" syncopate version
-mistake 2 "there is no command 'rnu'; .*did you mean run\?" syncopate help rnu
 mistake 2 "unknown option --mode: a command comes before its options" syncopate --mode sync run
 mistake 2 "unknown option -v .did you mean --version\?" syncopate -v
 mistake 2 "needs the path of a run's folder, a checkpoint or a model" syncopate evaluate
-mistake 2 "needs the path of a run's folder or a checkpoint" syncopate export
 mistake 2 "needs the path of a run's folder, .*, or a server's host:port" syncopate inspect
-mistake 2 "needs the path of the new key" syncopate keygen
 mistake 2 "takes one path, but 'a' and 'b' were given" syncopate evaluate a b
 mistake 5 "nowhere: No such file or directory" syncopate evaluate nowhere
-mistake 5 "nowhere: No such file or directory" syncopate export nowhere
 mistake 5 "nowhere: No such file or directory .a running job is its server 0's host:port" \
     syncopate inspect nowhere
 mistake 2 "'127.0.0.1:99999' is neither a path here nor host:port, with a port up to 65535" \
@@ -361,16 +317,11 @@ mistake 5 "keys/worker-2.key_secret: No such file" \
 spoiled open-to-others && chmod 644 open-to-others/worker-1.key_secret
 mistake 5 "open-to-others/worker-1.key_secret: holds a secret key and others may use the file; chmod 600" \
     "${keyed[@]}" open-to-others
-spoiled public-for-secret && cp public-for-secret/worker-1.key public-for-secret/worker-1.key_secret && chmod 600 public-for-secret/worker-1.key_secret
-mistake 5 "public-for-secret/worker-1.key_secret: holds no secret-key; the file wanted is NAME.key_secret" \
-    "${keyed[@]}" public-for-secret
 spoiled secret-for-public && cp secret-for-public/servers.key_secret secret-for-public/servers.key
 mistake 5 "secret-for-public/servers.key: holds a secret key; a public certificate belongs there" \
     "${keyed[@]}" secret-for-public
 spoiled garbage && echo "not a certificate" >garbage/worker-0.key_secret
 mistake 5 "garbage/worker-0.key_secret: line 1: is neither a section nor" "${keyed[@]}" garbage
-spoiled half && sed -i '/public-key/d' half/worker-0.key_secret
-mistake 5 "half/worker-0.key_secret: line .*: there is no public-key" "${keyed[@]}" half
 spoiled no-pair && sed -i "/public-key/{r /dev/stdin
     d}" no-pair/worker-0.key_secret <<<"$(grep public-key stranger.key)"
 cp stranger.key no-pair/
@@ -400,7 +351,6 @@ answered "about keys"
 
 # --- the programs themselves ----------------------------------------------------------------------
 worker=(syncopate-worker --ps-hosts 127.0.0.1:1 --workers 1)
-mistake 2 "--owner-threads=17: needs a whole number from -1 to 16" syncopate-ps --owner-threads 17
 mistake 2 "5 servers are too many: the model has only 4 pieces of 64 bytes" syncopate-worker --workers 1 \
     --ps-hosts "$(printf '127.0.0.1:%d,' 1 2 3 4)127.0.0.1:5" --data synthetic:200 --model "pool 14, flatten, dense 10"
 mistake 2 "--ps=2: needs 0, for a worker that trains alone, or colocated; servers are named by --ps-hosts" \
@@ -415,16 +365,10 @@ mistake 2 "--ps=0 needs --out" syncopate-worker --ps 0
 mistake 2 "needs --ps-hosts, the servers' host:port in order" syncopate-worker
 mistake 2 "needs --worker-hosts or --workers" syncopate-worker --ps-hosts alpha:7000
 mistake 2 "--ps-hosts: 'alpha' is not host:port" syncopate-worker --ps-hosts alpha --workers 1
-mistake 2 "--ps-hosts: 'alpha:70000' is not host:port" syncopate-ps --ps-hosts alpha:70000
 mistake 2 "needs --ps-hosts with --task-index, or --bind" syncopate-ps
 mistake 2 "--task-index=3: --ps-hosts names only 1" syncopate-ps --ps-hosts alpha:7000 --task-index 3
 mistake 2 "--job-name=ps, but this is syncopate-worker" "${worker[@]}" --job-name ps
 mistake 2 "--hosts is not an option of this program .of syncopate launch." syncopate-ps --hosts alpha:7000
-mistake 2 "--data=synthetic:0: write synthetic:N" "${worker[@]}" --data synthetic:0
-mistake 2 "--data=mnist: there is no data set" "${worker[@]}" --data mnist
-mistake 5 "no data in /nowhere/mnist: No such file" "${worker[@]}" --data /nowhere/mnist
-mistake 2 "--global-batch=200: " "${worker[@]}" --data synthetic:100 --global-batch 200
-mistake 2 "--model: layer 1 'linear 10': not a layer" "${worker[@]}" --model "linear 10"
 
 mistake 5 "--out: thesis.txt is not a folder" syncopate-worker --ps 0 --out thesis.txt
 mistake 3 "finished holds a finished run of another job: model: " syncopate-worker --ps 0 --out finished

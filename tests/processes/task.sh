@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # task.sh - syncopate task: one command for all processes of a job, each of which is what its environment says.
-# The environments are made up, the processes are real: two servers and two workers by each source come to the
-# bits of syncopate run, a worker and a server at one place live and end together, and what is wrong is said.
+# The environments are made up (tests/unit/place has those of all engines), the processes are real: two servers and two
+# workers come to the bits of syncopate run, a worker and a server at one place live and end together, and what is wrong is said.
 # And launch and probe.
 # test: asan
 # promises: other-run
@@ -83,43 +83,6 @@ if short_run; then
     trained tf "ps/0 of $servers TF_CONFIG \(ps 0\)" "ps/1 of $servers TF_CONFIG \(ps 1\)" \
         "worker/0 of $workers TF_CONFIG \(chief 0\)" "worker/1 of $workers TF_CONFIG \(worker 0\)"
 
-    base=$(two_ports)
-    environment_of()
-    {
-        printf '%s\n' SLURM_JOB_ID=1234 SLURM_STEP_ID=0 SLURM_NTASKS=4 SLURM_STEP_NODELIST=localhost \
-            SLURM_STEP_TASKS_PER_NODE=4 SLURM_NODEID=0 SLURMD_NODENAME=localhost "SLURM_PROCID=$1"
-    }
-    four slurm --ps 2 --port-base "$base" "${job[@]}"
-    trained slurm "ps/0 of $servers SLURM \(SLURM_PROCID=0\)" "ps/1 of $servers SLURM \(SLURM_PROCID=1\)" \
-        "worker/0 of $workers SLURM \(SLURM_PROCID=2\)" "worker/1 of $workers SLURM \(SLURM_PROCID=3\)"
-
-    environment_of()
-    {
-        printf '%s\n' OMPI_COMM_WORLD_SIZE=4 OMPI_COMM_WORLD_LOCAL_SIZE=4 "OMPI_COMM_WORLD_RANK=$1" \
-            OMPI_APP_CTX_NUM_PROCS=4 OMPI_MCA_orte_app_num=0 PMIX_NAMESPACE=2008940545
-    }
-    four mpi --ps 2 --port-base "$(two_ports)" "${job[@]}"
-    trained mpi "ps/0 of $servers MPI \(OMPI_COMM_WORLD_RANK=0\)" "ps/1 of $servers MPI \(OMPI_COMM_WORLD_RANK=1\)" \
-        "worker/0 of $workers MPI \(OMPI_COMM_WORLD_RANK=2\)" "worker/1 of $workers MPI \(OMPI_COMM_WORLD_RANK=3\)"
-
-    port=$(two_ports)
-    environment_of() { printf '%s\n' "RANK=$1" WORLD_SIZE=4 LOCAL_WORLD_SIZE=4 MASTER_ADDR=127.0.0.1 "MASTER_PORT=$port"; }
-    four torchrun --ps 2 "${job[@]}"
-    trained torchrun "ps/0 of $servers torchrun's variables \(RANK=0\)" "ps/1 of $servers torchrun's variables \(RANK=1\)" \
-        "worker/0 of $workers torchrun's variables \(RANK=2\)" "worker/1 of $workers torchrun's variables \(RANK=3\)"
-
-    port=$(two_ports)
-    environment_of()
-    {
-        local role=server
-        if [ "$1" -ge 2 ]; then role=worker; fi
-        printf '%s\n' "DMLC_ROLE=$role" DMLC_NUM_SERVER=2 DMLC_NUM_WORKER=2 DMLC_PS_ROOT_URI=127.0.0.1 \
-            "DMLC_PS_ROOT_PORT=$port" "DMLC_WORKER_ID=$(($1 % 2))" "DMLC_SERVER_ID=$(($1 % 2))"
-    }
-    four dmlc "${job[@]}"
-    trained dmlc "ps/0 of $servers DMLC_\* \(DMLC_ROLE=server\)" "ps/1 of $servers DMLC_\* \(DMLC_ROLE=server\)" \
-        "worker/0 of $workers DMLC_\* \(DMLC_ROLE=worker\)" "worker/1 of $workers DMLC_\* \(DMLC_ROLE=worker\)"
-
     hosts="127.0.0.1:$(free_port),127.0.0.1:$(free_port)"
     environment_of() { echo "JOB_COMPLETION_INDEX=$1"; }
     four pods --ps-hosts "$hosts" --ps 2 --workers 2 "${job[@]}"
@@ -127,7 +90,7 @@ if short_run; then
         "ps/1 of $servers Kubernetes \(JOB_COMPLETION_INDEX=1\)" \
         "worker/0 of $workers Kubernetes \(JOB_COMPLETION_INDEX=2\)" \
         "worker/1 of $workers Kubernetes \(JOB_COMPLETION_INDEX=3\)"
-    ok "two servers and two workers by the command line and variables, TF_CONFIG, Slurm, MPI, torchrun, ps-lite and pods' indices: the bits of run"
+    ok "two servers and two workers by the command line and variables, TF_CONFIG and pods' indices: the bits of run"
 fi
 
 # --- where nobody knows the servers' hosts ----------------------------------------------------------------
@@ -304,10 +267,7 @@ if short_run; then
     if [ "$(member "$work/single" parameters_sha256)" != "$(member "$work/here" parameters_sha256)" ]; then
         fail "one task alone has other bits"
     fi
-    as scheduler DMLC_ROLE=scheduler DMLC_NUM_SERVER=1 DMLC_NUM_WORKER=1 --
-    ends scheduler 0
-    said scheduler "place: nothing to do, from DMLC_\*" || fail "a scheduler does not say that it has nothing to do"
-    ok "an evaluator scores the run's checkpoints, a job of one task trains alone, a scheduler has nothing to do"
+    ok "an evaluator scores the run's checkpoints, a job of one task trains alone"
 fi
 
 # --- what is wrong ----------------------------------------------------------------------------------------
@@ -325,12 +285,6 @@ if short_run; then
     wrong wrong1 "nothing says which of the job's processes this is" A=b -- --ps 2
     wrong wrong2 "TF_CONFIG: task.type is 'chief', and cluster has no chief" \
         'TF_CONFIG={"cluster":{"ps":["a:1"],"worker":["b:1"]},"task":{"type":"chief"}}' --
-    wrong wrong3 "needs --ps N" SLURM_PROCID=0 SLURM_STEP_ID=0 SLURM_NTASKS=2 SLURM_JOB_ID=1 --
-    wrong wrong4 "mpirun does not say on which hosts its processes are" OMPI_COMM_WORLD_RANK=0 \
-        OMPI_COMM_WORLD_SIZE=4 OMPI_COMM_WORLD_LOCAL_SIZE=2 PMIX_NAMESPACE=7 -- --ps 1
-    wrong wrong5 "--cluster-from=slurm: SLURM_PROCID is not set" A=b -- --ps 1 --cluster-from slurm
-    wrong wrong6 "--cluster-from=pbs: needs" A=b -- --cluster-from pbs
-    wrong wrong7 "MASTER_PORT=x: needs a whole number" RANK=0 WORLD_SIZE=2 MASTER_ADDR=a MASTER_PORT=x -- --ps 1
     ok "what is wrong with an environment is said in one line, with exit code 2"
 fi
 

@@ -1,4 +1,4 @@
-"""What python.sh trains: dropout, one weight with two names, BatchNorm with averages, a frozen and an unused layer."""
+"""What programs.sh trains: dropout, one weight with two names, BatchNorm with averages, a frozen and an unused layer."""
 import torch
 import torch.nn.functional as F
 from torch import nn

@@ -1,4 +1,4 @@
-"""What a notebook does: jobs that ask this process. python.sh compares their bits with those of a run of net.py."""
+"""What a notebook does: jobs that ask this process. programs.sh compares their bits with those of a run of net.py."""
 import copy
 import json
 import os

@@ -86,7 +86,6 @@ struct cluster {
     struct server_thread servers[SERVERS_MAX];
     struct worker workers[WORKERS_MAX];
     atomic_uint_fast64_t completed; /* Batches whose every answer is here, by all workers. */
-    atomic_bool asleep;             /* The worker that stops calling has got its work. */
     atomic_int stop_with;           /* Exit code of a stop to ask for; 0: none, or asked. */
 };
 
@@ -703,17 +702,6 @@ static void leases_apply_every_gradient_once(enum way way, int shape, enum mode 
     cluster_close(&cluster);
 }
 
-static void async_with_one_worker_equals_the_serial_reference(enum way way)
-{
-    struct cluster cluster;
-    cluster_open(&cluster, way, &script_odd);
-    cluster.owner_threads = 2;
-    make_job(&cluster.job, MODE_ASYNC, "adam", 30, 2, 1);
-    cluster_run(&cluster, EXIT_DONE);
-    check_done(&cluster);
-    cluster_close(&cluster);
-}
-
 /* Every gradient is uniform and positive: chunks must be pulled uniform (never torn), fall from
  * pull to pull (versions rise), and hold what this worker has pushed before. */
 static void watch_parameters(struct worker *worker, const struct trainer_work *work)
@@ -747,44 +735,6 @@ static void async_chunks_are_whole_and_never_go_back(enum way way, bool locking)
     cluster.job.use_locking = locking;
     cluster_run(&cluster, EXIT_DONE);
     check_done(&cluster);
-    cluster_close(&cluster);
-}
-
-/* Worker 0 takes its first batch and then computes until the others have done all the rest: they
- * are not kept waiting, and its gradient is as stale as they were busy. */
-static void worker_0_stops_calling(struct worker *worker, const struct trainer_work *work)
-{
-    struct cluster *cluster = worker->cluster;
-    double deadline = clock_now_seconds() + DEADLINE_SECONDS;
-    uint64_t others = cluster->job.steps - 2; /* Worker 0 holds one to compute and one more. */
-    (void)work;
-    if (worker->index == 0 && worker->pushes == 0)
-        atomic_store(&cluster->asleep, true);
-    while (worker->index == 0 ? worker->pushes == 0 && atomic_load(&cluster->completed) < others
-                              : !atomic_load(&cluster->asleep)) {
-        nap(1000);
-        if (clock_now_seconds() > deadline) {
-            snprintf(worker->fault, sizeof worker->fault, "the others have done only %llu of %llu",
-                     (unsigned long long)atomic_load(&cluster->completed),
-                     (unsigned long long)others);
-            return;
-        }
-    }
-}
-
-static const struct script script_sleeper = {leaf_integers, worker_0_stops_calling};
-
-static void async_is_not_slowed_by_a_worker_that_stops_calling(enum way way)
-{
-    struct cluster cluster;
-    cluster_open(&cluster, way, &script_sleeper);
-    make_job(&cluster.job, MODE_ASYNC, "sgd", 60, 2, 3);
-    cluster_run(&cluster, EXIT_DONE);
-    check_done(&cluster);
-    struct record record = read_record(&cluster);
-    ck_assert_uint_ge(record.summary.staleness.shape.max, cluster.job.steps - 2);
-    ck_assert_double_gt(record.staleness_mean, 0);
-    record_free(&record);
     cluster_close(&cluster);
 }
 
@@ -869,10 +819,8 @@ OVER_EACH(every_async_gradient_counts_once,
           leases_apply_every_gradient_once(way, _i, MODE_ASYNC, 0))
 OVER_EACH(every_bounded_gradient_counts_once,
           leases_apply_every_gradient_once(way, _i, MODE_SSP, (uint64_t)_i))
-OVER_EACH(one_async_worker_is_exact, async_with_one_worker_equals_the_serial_reference(way))
 OVER_EACH(a_chunk_is_never_torn, async_chunks_are_whole_and_never_go_back(way, false))
 OVER_EACH(a_locked_variable_is_never_torn, async_chunks_are_whole_and_never_go_back(way, true))
-OVER_EACH(nobody_waits_for_a_slow_worker, async_is_not_slowed_by_a_worker_that_stops_calling(way))
 OVER_EACH(a_sync_run_stops_and_goes_on, a_stopped_run_goes_on(way, MODE_SYNC, EXIT_INTERRUPTED))
 OVER_EACH(a_worker_may_ask_for_the_stop, a_stopped_run_goes_on(way, MODE_SYNC, EXIT_TERMINATED))
 OVER_EACH(an_async_run_stops_and_goes_on, a_stopped_run_goes_on(way, MODE_ASYNC, EXIT_INTERRUPTED))
@@ -889,10 +837,8 @@ START_TEST(no_gradient_leaves_shared_memory)
     tcase_add_test(tcase, sync_with_adam_is_exact##suffix);                                        \
     tcase_add_loop_test(tcase, every_async_gradient_counts_once##suffix, 0, SHAPES);               \
     tcase_add_loop_test(tcase, every_bounded_gradient_counts_once##suffix, 0, SHAPES);             \
-    tcase_add_test(tcase, one_async_worker_is_exact##suffix);                                      \
     tcase_add_test(tcase, a_chunk_is_never_torn##suffix);                                          \
     tcase_add_test(tcase, a_locked_variable_is_never_torn##suffix);                                \
-    tcase_add_test(tcase, nobody_waits_for_a_slow_worker##suffix);                                 \
     tcase_add_test(tcase, a_sync_run_stops_and_goes_on##suffix);                                   \
     tcase_add_test(tcase, a_worker_may_ask_for_the_stop##suffix);                                  \
     tcase_add_test(tcase, an_async_run_stops_and_goes_on##suffix);                                 \

@@ -1,5 +1,5 @@
 /* test_board.c - which events become files and records, by looking for what they must hold; what is in them in
- * full an independent reader sees (tests/processes/tensorboard.sh). */
+ * full an independent reader sees (tests/processes/reference.sh). */
 
 #include "common/tensorboard/board.h"
 
