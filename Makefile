@@ -480,7 +480,7 @@ $(FUZZ_A): $(FUZZLIB)
 $(FUZZERS): $(BUILD)/tests/fuzz/%: $(BUILD)/tests/fuzz/%.o $(BUILD)/tests/fuzz/lib/fuzz.o $(FUZZ_MAIN) $(FUZZ_A)
 	$(STEP) $(CC) $(ALL_CFLAGS) $(FUZZ_LINK) -o $@ $(LINKED) $(ALL_LIBS)
 $(BUILD)/tests/fuzz/fuzz_run_record: $(BUILD)/tests/lib/records/rewritten_record.o
-$(BUILD)/tests/fuzz/seeds: $(addprefix $(BUILD)/tests/,fuzz/lib/seeds_main.o lib/made_data.o lib/records/sample_record.o lib/specimens.o lib/traces/made_trace.o) $(FUZZ_A)
+$(BUILD)/tests/fuzz/seeds: $(addprefix $(BUILD)/tests/,fuzz/lib/seeds_main.o lib/records/sample_record.o lib/specimens.o lib/traces/made_trace.o) $(FUZZ_A)
 	$(STEP) $(CC) $(ALL_CFLAGS) -o $@ $(LINKED) $(ALL_LIBS)
 
 # Every test and benchmark may use everything.

@@ -86,16 +86,6 @@ const struct order *post_order(struct post *post, enum destination to, enum orde
     return packet != NULL ? order_of(packet) : NULL;
 }
 
-const struct order *post_order_to(struct post *post, enum destination to, uint32_t index,
-                                  enum order_kind kind)
-{
-    take(post);
-    for (size_t i = 0; i < post->taken_count; i++)
-        if (holds(&post->taken[i], to, kind) && post->taken[i].index == index)
-            return order_of(&post->taken[i].packet);
-    return NULL;
-}
-
 unsigned post_count_orders(struct post *post, enum destination to, enum order_kind kind)
 {
     unsigned count = 0;

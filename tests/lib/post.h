@@ -34,8 +34,6 @@ unsigned post_count(struct post *post, enum destination to, enum message_kind ki
 
 /* The same of orders, and the packet that one is in. */
 const struct order *post_order(struct post *post, enum destination to, enum order_kind kind);
-const struct order *post_order_to(struct post *post, enum destination to, uint32_t index,
-                                  enum order_kind kind);
 struct packet *post_order_packet(struct post *post, enum destination to, enum order_kind kind);
 unsigned post_count_orders(struct post *post, enum destination to, enum order_kind kind);
 

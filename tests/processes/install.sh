@@ -167,9 +167,9 @@ few=(--epochs 2 --global-batch 64 --optimizer sgd --learning-rate 0.5 --quiet)
 # As typed: it becomes syncopate run --program.
 PATH=$work/a/usr/bin:$PATH LD_LIBRARY_PATH=$work/a/usr/lib "$net" run "${few[@]}" --workers 2 --out "$work/two" >"$work/two.log" 2>&1 ||
     fail "two: the example does not train"
-"$work/a/usr/bin/syncopate" run --program "$work/static" "${few[@]}" --ps 0 --out "$work/one" >"$work/one.log" 2>&1 ||
-    fail "one: the example does not train alone"
-if [ "$(member "$work/one" parameters_sha256)" != "$(member "$work/two" parameters_sha256)" ]; then fail "two: other bits than one process"; fi
+"$work/a/usr/bin/syncopate" run --program "$work/static" "${few[@]}" --ps 0 --out "$work/single" >"$work/single.log" 2>&1 ||
+    fail "single: the example does not train alone"
+if [ "$(member "$work/single" parameters_sha256)" != "$(member "$work/two" parameters_sha256)" ]; then fail "two: other bits than one process"; fi
 PATH=$work/a/usr/bin:$PATH LD_LIBRARY_PATH=$work/a/usr/lib "$net" --help >"$work/help.log" 2>&1 || fail "help: the example has none"
 cmp -s "$work/help.log" <("$build/syncopate" --help) || fail "help: the example has another"
 learned() { awk -v accuracy="$(member "$work/$1" test_accuracy)" 'BEGIN { exit !(accuracy > 0.75) }' || fail "$1: has not learned"; }

@@ -166,7 +166,7 @@ goes_on()
 }
 
 # passes SECONDS [MS] - of the time that a test adds (common/base/clock.h), in steps of so much, between which all are
-# heard: less than what they wait for each other.
+# heard. A second and more at once is taken for a stop of the process itself.
 passes()
 {
     local ms step=${2:-250}

@@ -75,10 +75,10 @@ as killed-once
 export TEST_CLOCK=$work/clock # The time in which it does not answer.
 : >"$TEST_CLOCK"
 hosts=127.0.0.1:$(free_port)
-start hung-server checked/syncopate-ps --ps-hosts "$hosts" --out "$work/hung-once" --worker-timeout 60
-start hung-once checked/syncopate-worker --ps-hosts "$hosts" --workers 1 --worker-timeout 60 --program "$program --hang 9 --once $work/hung" "${job[@]}"
+start hung-server checked/syncopate-ps --ps-hosts "$hosts" --out "$work/hung-once"
+start hung-once checked/syncopate-worker --ps-hosts "$hosts" --workers 1 --program "$program --hang 9 --once $work/hung" "${job[@]}"
 within 20 test -e "$work/hung" || fail "the program does not come to its ninth leaf"
-passes 151 5000
+passes 151 900
 says hung-once "the program did not answer for 150 s; it is started again \(1 of 5\)"
 for name in hung-once hung-server; do ends "$name" 0; done
 unset TEST_CLOCK

@@ -252,21 +252,10 @@ if short_run; then
         if [ -e "$work/wrong" ]; then fail "$2: a folder was left"; fi
     }
     refused 2 "^syncopate simulate: --network=fast: " --network fast
-    refused 2 "^syncopate simulate: --kill=worker/3: " --kill worker/3
-    # Who is not there is said before anything is, and where it stands.
-    there="there are worker/0-1,ps/0$"
-    refused 2 "^syncopate simulate: --kill=worker/9@1s: there is no worker/9; $there" --kill worker/9@1s --workers 2
-    refused 2 "^syncopate simulate: --stop=ps/1@1s\+1s: there is no ps/1; $there" --stop ps/1@1s+1s --workers 2
-    refused 2 "^syncopate simulate: --partition=worker/1\|ps/3@1s\+1s: there is no ps/3; $there" \
-        --partition "worker/1|ps/3@1s+1s" --workers 2
-    refused 2 "^syncopate simulate: --leave=worker/2@1s: there is no worker/2; $there" --leave worker/2@1s --workers 2
-    refused 2 "^syncopate simulate: --leave=worker/1@2s: worker/1 has been killed at 2s \(--kill=worker/1@1s\)$" \
-        --kill worker/1@1s --leave worker/1@2s --workers 2
-    refused 2 "^syncopate simulate: --link worker/2: there is no worker/2; $there" --link worker/2:1Gbit --workers 2
+    # tests/unit/cluster has the others.
+    refused 2 "^syncopate simulate: --leave=worker/2@1s: there is no worker/2; there are worker/0-1,ps/0$" --leave worker/2@1s \
+        --workers 2
     refused 2 "^syncopate simulate: --slow=2:3: there is no worker 2; " --slow 2:3 --workers 2
-    echo '{"format": "syncopate-cluster-1", "compute": {"slow": [{"worker": 4, "factor": 2}]}}' >"$work/slow.json"
-    refused 2 "^syncopate simulate: .*slow.json: slow 4: there is no worker/4; there are worker/0-1$" \
-        --cluster-file "$work/slow.json" --workers 2
     refused 2 "^syncopate simulate: this cluster takes about .* \(--memory\)$" --memory 1K
     refused 5 "^syncopate simulate: .*none.json" --cluster-file "$work/none.json"
     echo '{"format": "syncopate-cluster-1", "hots": []}' >"$work/bad.json"
