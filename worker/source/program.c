@@ -54,7 +54,7 @@ static enum outcome await(const struct program *p, short events, uint64_t deadli
         if (now_ns >= deadline_ns)
             return LATE;
         uint64_t left_ms = (deadline_ns - now_ns) / 1000000 + 1;
-        int ready = poll(files, 2, left_ms > 60000 ? 60000 : (int)left_ms);
+        int ready = poll(files, 2, clock_patience_ms(left_ms > 60000 ? 60000 : (int)left_ms));
         if (ready > 0 && (files[0].revents & events) != 0)
             return CAME;
         if (ready > 0)
