@@ -233,11 +233,12 @@ static void write_trace(const struct plan *plan)
         wording_wrap(plan->run.voice, line, fprintf(plan->run.voice, "  trace          "), 17);
 }
 
-/* What became of it, for people; of a result that is not here there is none. */
-static void write_page(const struct plan *plan)
+/* What became of it, for people; of a result that is not here there is none. Of a run that failed the reason is said
+ * alone: it may be that nothing can be written. */
+static void write_page(const struct plan *plan, int code)
 {
     struct error error;
-    if (page_write_run(&disk_posix, plan->run.out, &error) != STATUS_OK)
+    if (page_write_run(&disk_posix, plan->run.out, &error) != STATUS_OK && code == EXIT_DONE)
         command_say(plan->venue->program, LOG_WARNING, error.text);
 }
 
@@ -321,7 +322,7 @@ static int run(struct plan *plan, struct launch_result *result, struct error *er
     write_trace(plan);
     run_trace_close(&plan->trace);
     if (result->claimed)
-        write_page(plan);
+        write_page(plan, code);
     notice_absence(&audience, "");
     if (code == EXIT_DONE && status != STATUS_OK) {
         *error = no_summary;
