@@ -223,14 +223,14 @@ function step_section(traces, labels) {
     const show = () => {
         const trace = traces[chosen];
         const parts = trace.windows.map((window_, i) => figure('step-' + window_.reason, {
-            title: (window_.reason === 'slowest' ? 'The slowest ' : 'A typical ') + (window_.together ? 'step' : 'batch') + (names.length > 1 ? ' of ' + labels[chosen] : '')
+            title: (window_.reason === 'first' ? 'The first batches' : (window_.reason === 'slowest' ? 'The slowest ' : 'A typical ') + (window_.together ? 'step' : 'batch')) + (names.length > 1 ? ' of ' + labels[chosen] : '')
                 + ': ' + seconds((window_.to - window_.from) / 1000),
-            sub: window_.text,
+            sub: window_.text || 'From the first batch on: all begin alike, and come out of step.',
             source: window_.together ? 'From left to right what every process did. Pale: of the step before or after.'
                 : 'In a box: version read \u2192 version applied at, and how many updates old. The arrow: from the read to the update of this batch.',
             draw: width => lanes(width, trace, window_)}));
         body.replaceChildren(...parts);
-        draw_all();
+        alone();
     };
     const select = h('select', {onchange: event => { chosen = event.target.value; show(); }}, names.map(name => h('option', {value: name}, labels[name])));
     queueMicrotask(show);

@@ -32,7 +32,7 @@
  *
  * spans.json: windows of a trace, in milliseconds from its beginning. steps.json: {ARM: spans.json, ...}
  *     {"virtual": true, "processes": ["worker/0", "worker/1", "ps/0"],
- *      "windows": [{"step": 17, "reason": "typical" | "slowest" | "first" | "last" | "",
+ *      "windows": [{"step": 17, "reason": "typical" | "slowest" | "first" (batches),
  *                   "together": true,             a step of all workers; false: a batch of process `of`
  *                   "of": 0, "from": 12.5, "to": 101.25, "text": "Step 17 took ...",
  *                   "path": [[1, 80.1], [2, 80.3], [0, 80.6]],          critical: process, time

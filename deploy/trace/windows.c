@@ -226,11 +226,11 @@ static void put_process(struct window *w, const struct trace_place *place)
     }
 }
 
-static void put_path(struct window *w)
+static void put_path(struct window *w, bool one)
 {
     struct critical path = critical_of(w->spans, w->step);
     json_writer_array_line(w->writer, "path");
-    for (size_t i = 0; i < CRITICAL_PARTS; i++) {
+    for (size_t i = 0; one && i < CRITICAL_PARTS; i++) {
         if (path.parts[i] == SIZE_MAX)
             continue;
         const struct span *span = &w->spans->list[path.parts[i]];
@@ -246,8 +246,10 @@ static void put_path(struct window *w)
 
 static void put_window(struct window *w, const char *reason)
 {
-    char text[WINDOW_TEXT_MAX];
-    window_describe(w->spans, w->step, text, sizeof text);
+    char text[WINDOW_TEXT_MAX] = "";
+    bool one = strcmp(reason, "first") != 0; /* Step or batch, with words and a path. */
+    if (one)
+        window_describe(w->spans, w->step, text, sizeof text);
     size_t inside = 0;
     w->chunk = SPAN_NO_PEER;
     for (size_t i = 0; i < w->spans->count; i++) {
@@ -266,7 +268,7 @@ static void put_window(struct window *w, const char *reason)
     json_writer_decimals(w->writer, "from", place_ms(w->spans, w->step->from_ns), 3);
     json_writer_decimals(w->writer, "to", place_ms(w->spans, w->step->to_ns), 3);
     json_writer_text(w->writer, "text", text);
-    put_path(w);
+    put_path(w, one);
     json_writer_array(w->writer, "spans");
     for (size_t i = 0; i < w->spans->place_count; i++)
         put_process(w, &w->spans->places[i]);
@@ -290,8 +292,25 @@ static size_t slowest_of(const struct spans *spans, size_t but)
     return slowest;
 }
 
+/* The first batches as one window: how workers come out of step. False: there are none. */
+static bool first_of(const struct spans *spans, struct trace_step *window)
+{
+    size_t count = 0;
+    for (size_t i = 0; i < spans->step_count; i++) {
+        const struct trace_step *step = &spans->steps[i];
+        if (step->workers > 1 || (step->reason != STEP_FIRST && step->reason != STEP_ALL))
+            continue;
+        if (count++ == 0)
+            *window = *step;
+        window->from_ns = step->from_ns < window->from_ns ? step->from_ns : window->from_ns;
+        window->to_ns = step->to_ns > window->to_ns ? step->to_ns : window->to_ns;
+    }
+    return count > 1;
+}
+
 void windows_write_json(struct json_writer *writer, const char *name, const struct spans *spans)
 {
+    struct trace_step first;
     size_t typical = spans_typical(spans);
     size_t slowest = slowest_of(spans, typical);
     struct window w = {.writer = writer, .spans = spans};
@@ -313,6 +332,10 @@ void windows_write_json(struct json_writer *writer, const char *name, const stru
     if (slowest < spans->step_count) {
         w.step = &spans->steps[slowest];
         put_window(&w, "slowest");
+    }
+    if (first_of(spans, &first)) {
+        w.step = &first;
+        put_window(&w, "first");
     }
     json_writer_end(writer);
     json_writer_end(writer);

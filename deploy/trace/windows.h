@@ -1,4 +1,4 @@
-/* windows.h - the typical and the slowest step of a trace for people: in a sentence, and as JSON for the
+/* windows.h - the typical and the slowest step of a trace, and its first batches: in words, and as JSON for the
  * page, which draws them (deploy/page/source.js has the shape).
  *
  * Neighbouring spans of one kind that are too near to be seen apart are one.
