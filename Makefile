@@ -468,7 +468,7 @@ FUZZLIB   := $(addprefix $(BUILD)/,tests/fuzz/lib/input.o tests/fuzz/lib/samples
     $(patsubst %,$(BUILD)/deploy/compare/%.o,axes named_configs plan plan_file settings) \
     $(patsubst %,$(BUILD)/deploy/hosts/%.o,host_list host_report placement) \
     $(filter $(addprefix $(BUILD)/worker/,data/% model/% program/% source/%),$(WORKER)) \
-    $(call checked,$(patsubst %,$(BUILD)/worker/client/%.o,announcements deferred_push exchange exchange_check bandwidth_share replica version_skew \
+    $(call checked,$(patsubst %,$(BUILD)/worker/client/%.o,announcements exchange exchange_check bandwidth_share replica version_skew \
         scoring session session_check)) \
     $(filter $(BUILD)/worker/mode/%,$(WORKER)) \
     $(call checked,$(filter-out $(BUILD)/ps/server.o,$(PS))) \

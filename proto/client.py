@@ -13,7 +13,7 @@ import array, hashlib, math, os, subprocess, sys, time
 import zmq
 from google.protobuf import descriptor_pb2, descriptor_pool, message_factory
 
-PROTOCOL, WORKER, ASK_AGAIN, ALIVE = 8, 2, 2.0, 0.5  # The last two in seconds.
+PROTOCOL, WORKER, ASK_AGAIN, ALIVE = 9, 2, 2.0, 0.5  # The last two in seconds.
 SHAPES = {"dense/kernel": (784, 10), "dense/bias": (10,)}
 
 

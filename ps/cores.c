@@ -70,8 +70,9 @@ void cores_receive(struct cores *cores, struct packet *packet, bool from_server_
                    struct outbox *outbox)
 {
     /* A REPORT comes in an EXCHANGE, whose sender the router checks; by itself it is refused. */
+    enum message_kind kind = packet->message.kind;
     bool for_router =
-        packet->message.kind == MESSAGE_EXCHANGE || packet->message.kind == MESSAGE_REPORT;
+        kind == MESSAGE_EXCHANGE || kind == MESSAGE_GRADIENT || kind == MESSAGE_REPORT;
     if (from_server_0)
         router_handle_coordinator(cores->router, packet, now_us, outbox);
     else if (cores->coordinator != NULL && !for_router)

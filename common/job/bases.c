@@ -13,15 +13,6 @@ size_t bases_encode(const uint64_t *versions, uint32_t count, uint8_t *bytes)
     return size;
 }
 
-/* A payload is of whole floats. */
-static bool is_padding(const struct varint_input *rest)
-{
-    bool zeros = rest->count - rest->at < sizeof(float);
-    for (size_t i = rest->at; i < rest->count && zeros; i++)
-        zeros = rest->bytes[i] == 0;
-    return zeros;
-}
-
 bool bases_decode(const uint8_t *bytes, size_t size, uint64_t most, uint64_t *versions,
                   uint32_t count)
 {
@@ -36,5 +27,5 @@ bool bases_decode(const uint8_t *bytes, size_t size, uint64_t most, uint64_t *ve
         if (versions != NULL)
             versions[i] = version;
     }
-    return is_padding(&input);
+    return input.at == size;
 }

@@ -1,5 +1,5 @@
-/* bases.h - the version of every chunk in a computation's base, as bytes: in LEASE, and with the
- * coordinator until it is in the record. Chunks are at versions close to each other, so each is
+/* bases.h - the version of every chunk in a computation's base, as bytes: in GRADIENT, and with
+ * servers until it is in the record. Chunks are at versions close to each other, so each is
  * stored as its distance from the one before: mostly one byte a chunk.
  *
  * Threads: pure. */
@@ -19,8 +19,8 @@
 /* Into bytes[BASES_BYTES_A_CHUNK * count]; returns the bytes used. */
 size_t bases_encode(const uint64_t *versions, uint32_t count, uint8_t *bytes);
 
-/* False unless they are the versions of so many chunks, none above `most`; zeros may follow up
- * to a multiple of four bytes. versions[count] may be NULL. */
+/* False unless they are the versions of so many chunks, none above `most`. versions[count] may be
+ * NULL. */
 bool bases_decode(const uint8_t *bytes, size_t size, uint64_t most, uint64_t *versions,
                   uint32_t count);
 

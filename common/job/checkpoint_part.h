@@ -17,6 +17,8 @@
 #define CHECKPOINT_ENTRIES CHECKPOINT_ARRAYS_MAX
 /* The values of a score, to be kept as a file. Of no checkpoint. */
 #define CHECKPOINT_SCORED (CHECKPOINT_ENTRIES + 1)
+/* Beside CHECKPOINT_ENTRIES: a page of the server's descriptions (ps/shard/descriptions.h). */
+#define CHECKPOINT_DESCRIPTIONS (CHECKPOINT_SCORED + 1)
 
 struct checkpoint_part {
     char name[CHECKPOINT_PART_NAME_MAX]; /* Within the checkpoint's directory. */

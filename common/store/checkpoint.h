@@ -44,8 +44,9 @@ struct checkpoint_chunk {
     uint64_t first, count;                      /* Elements of the parameter space. */
     const float *arrays[CHECKPOINT_ARRAYS_MAX]; /* [1 + slot_count][count], borrowed. */
     uint64_t version; /* Its updates: one number for all chunks of a snapshot. */
-    /* Their number and the entries; NULL where nothing is recorded. Borrowed. */
-    const uint32_t *entries;
+    /* Their number and the entries, and a page of descriptions; NULL where nothing is recorded.
+     * Borrowed. */
+    const uint32_t *entries, *descriptions;
 };
 
 /* "OUT/checkpoints/step-%012u" into path[DISK_PATH_MAX]. */

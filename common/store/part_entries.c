@@ -10,7 +10,6 @@
 #include "common/base/hash.h"
 
 #define ENTRIES_BYTES_MAX ((size_t)4 << 30)
-#define CHUNK_START       (sizeof(uint64_t) + sizeof(uint32_t)) /* Before its entries. */
 
 _Static_assert(__BYTE_ORDER__ == __ORDER_LITTLE_ENDIAN__, "numbers lie in memory as in the file");
 
@@ -23,6 +22,12 @@ static void entries_path(char path[DISK_PATH_MAX], const char *out, uint64_t ste
              DISK_PATH_MAX - 80, directory, server, server_count, generation);
 }
 
+/* The count stands before the words in memory, too. */
+static struct disk_piece counted(const uint32_t *words)
+{
+    return (struct disk_piece){words, (1 + (size_t)words[0]) * sizeof *words};
+}
+
 enum status part_entries_write(const struct disk *disk, const char *out, uint64_t step,
                                uint64_t generation, uint32_t server, uint32_t server_count,
                                const struct checkpoint_chunk *chunks, uint32_t chunk_count,
@@ -32,15 +37,14 @@ enum status part_entries_write(const struct disk *disk, const char *out, uint64_
     uint8_t digest[HASH_BYTES];
     struct hash hash;
     size_t count = 0;
-    struct disk_piece *pieces = calloc(2 * (size_t)chunk_count + 1, sizeof *pieces);
+    struct disk_piece *pieces = calloc(3 * (size_t)chunk_count + 1, sizeof *pieces);
     if (pieces == NULL)
         return error_set(error, STATUS_MEMORY, "out of memory for the record");
     hash_init(&hash);
     for (uint32_t i = 0; i < chunk_count; i++) {
-        /* The count stands before the entries in memory, too. */
         pieces[count++] = (struct disk_piece){&chunks[i].first, sizeof chunks[i].first};
-        pieces[count++] = (struct disk_piece){
-            chunks[i].entries, (1 + (size_t)chunks[i].entries[0]) * sizeof *chunks[i].entries};
+        pieces[count++] = counted(chunks[i].entries);
+        pieces[count++] = counted(chunks[i].descriptions);
     }
     for (size_t i = 0; i < count; i++)
         hash_update(&hash, pieces[i].data, pieces[i].bytes);
@@ -82,18 +86,26 @@ void part_entries_close(struct part_entries *entries)
     memset(entries, 0, sizeof *entries);
 }
 
-bool part_entries_next(struct part_entries *entries, uint64_t *first, const uint32_t **list,
-                       uint32_t *count)
+/* From their number on. All before them are whole words, and so is malloc's alignment. */
+static bool take_counted(struct part_entries *entries, const uint32_t **words)
 {
-    if (entries->bytes - entries->at < CHUNK_START)
+    size_t left = (entries->bytes - entries->at) / sizeof **words;
+    *words = (const uint32_t *)(const void *)(entries->data + entries->at);
+    if (left == 0 || left - 1 < **words)
+        return false;
+    entries->at += (1 + (size_t) * *words) * sizeof **words;
+    return true;
+}
+
+bool part_entries_next(struct part_entries *entries, uint64_t *first, const uint32_t **list,
+                       uint32_t *count, const uint32_t **page)
+{
+    if (entries->bytes - entries->at < sizeof *first)
         return false;
     memcpy(first, entries->data + entries->at, sizeof *first);
-    memcpy(count, entries->data + entries->at + sizeof *first, sizeof *count);
-    entries->at += CHUNK_START;
-    if ((entries->bytes - entries->at) / sizeof **list < *count)
+    entries->at += sizeof *first;
+    if (!take_counted(entries, list) || !take_counted(entries, page))
         return false;
-    /* All before it are whole words, and so is malloc's alignment. */
-    *list = (const uint32_t *)(const void *)(entries->data + entries->at);
-    entries->at += *count * sizeof **list;
+    *count = *(*list)++;
     return true;
 }

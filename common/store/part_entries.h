@@ -1,4 +1,5 @@
-/* part_entries.h - the update logs of one server's chunks, on their way to server 0:
+/* part_entries.h - the update logs of one server's chunks, and the descriptions of the gradients
+ * in them, on their way to server 0:
  *
  *     OUT/checkpoints/step-000000000938/entries-0-of-2.g3.bin
  *
@@ -6,8 +7,8 @@
  * (run_record.h), just before it writes the manifest. It is removed with all else that the
  * manifest does not name.
  *
- * Bytes, little-endian: for each chunk u64 first element, u32 count, u32 entries [count]; then
- * BLAKE2b-256 of all that.
+ * Bytes, little-endian: for each chunk u64 first element, u32 count, u32 entries [count], u32
+ * words, and a page of descriptions [words]; then BLAKE2b-256 of all that.
  *
  * Threads: no shared state. Errors: STATUS_INVALID, STATUS_IO, STATUS_MEMORY, with a line. */
 
@@ -36,8 +37,9 @@ enum status part_entries_open(struct part_entries *entries, const struct disk *d
                               uint32_t server_count, struct error *error);
 void part_entries_close(struct part_entries *entries);
 
-/* The next chunk, by its first element; false after the last. */
+/* The next chunk, by its first element: its entries, and its page from the number of words on;
+ * false after the last. */
 bool part_entries_next(struct part_entries *entries, uint64_t *first, const uint32_t **list,
-                       uint32_t *count);
+                       uint32_t *count, const uint32_t **page);
 
 #endif

@@ -242,6 +242,12 @@ void run_chronicle_commit(struct run_chronicle *chronicle, uint64_t step)
     c->generation_due = false;
 }
 
+uint64_t run_chronicle_next(const struct run_chronicle *chronicle)
+{
+    uint64_t found = chronicle->found.computation, next = chronicle->next_computation;
+    return next > found ? next : found;
+}
+
 void run_chronicle_size(const struct run_chronicle *chronicle, uint64_t *files, uint64_t *bytes)
 {
     const struct run_chronicle *c = chronicle;

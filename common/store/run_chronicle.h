@@ -83,6 +83,9 @@ enum status run_chronicle_write(struct run_chronicle *chronicle,
 struct manifest_record run_chronicle_record(const struct run_chronicle *chronicle);
 void run_chronicle_commit(struct run_chronicle *chronicle, uint64_t step);
 
+/* The number of the first computation behind the last snapshot; numbers only grow. */
+uint64_t run_chronicle_next(const struct run_chronicle *chronicle);
+
 /* The number of files up to this session, and their bytes. */
 void run_chronicle_size(const struct run_chronicle *chronicle, uint64_t *files, uint64_t *bytes);
 

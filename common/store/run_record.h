@@ -38,7 +38,7 @@
 #define RUN_RECORD_FOLDER       "record"
 #define RUN_RECORD_OTHERS       3u /* No enum kernels_instructions: see `instructions` below. */
 #define RUN_RECORD_MAGIC        "syncopate-record" /* 16 bytes, without a terminating zero. */
-#define RUN_RECORD_FORMAT       2
+#define RUN_RECORD_FORMAT       3
 #define RUN_RECORD_SESSIONS_MAX 9999
 
 /* Longest segment that is read. */
@@ -71,7 +71,15 @@ struct run_record_computation {
     uint64_t batch;
     uint64_t clock; /* Where workers have clocks: batches it had finished; else 0. */
     uint32_t worker;
+    uint64_t ticket;       /* The worker's process, by the number of its admission. */
     const uint64_t *bases; /* [chunk_count] the version of each chunk in its base. */
+};
+
+/* In a mode with clocks: a process was lost, or left, when so many batches of it were known to be
+ * finished. Bounds do not count what it did from there on. It may come in later intervals,
+ * too. */
+struct run_record_gone {
+    uint64_t ticket, clock;
 };
 
 struct run_record_entry {
@@ -89,7 +97,7 @@ struct run_record_snapshot {
 
 /* In this order, any number of times what is in brackets:
  *
- *     segment [ [generation] [computation | gone]... [entries]... [sets] snapshot ]...
+ *     segment [ [generation] [gone]... [computation]... [entries]... [sets] snapshot ]...
  *
  * Failures stick until finish, which takes back all bytes since the last one. */
 struct run_record_writer {
@@ -119,12 +127,10 @@ void run_record_writer_resume(struct run_record_writer *writer, uint32_t chunk_c
 
 /* At a snapshot or the begin: all go on from here in a new generation, and clocks are at 0. */
 void run_record_writer_generation(struct run_record_writer *writer, uint64_t generation);
+void run_record_writer_gone(struct run_record_writer *writer, const struct run_record_gone *gone);
 /* In the order of their numbers. */
 void run_record_writer_computation(struct run_record_writer *writer,
                                    const struct run_record_computation *computation);
-/* A worker is lost or has left; if it returns it is another one. Its place is between the
- * computations that were numbered before and after. */
-void run_record_writer_gone(struct run_record_writer *writer, uint32_t worker);
 /* Of one chunk, from place `first` on; a chunk's may come in several pieces. */
 void run_record_writer_entries(struct run_record_writer *writer, uint32_t chunk, uint64_t first,
                                const struct run_record_entry *entries, size_t count);
@@ -139,12 +145,6 @@ enum status run_record_writer_finish(struct run_record_writer *writer);
 
 /* --- reading ------------------------------------------------------------------------------- */
 
-/* A worker went between two computations. */
-struct run_record_gone {
-    uint32_t worker;
-    uint32_t before; /* Computations of the interval that were numbered before. */
-};
-
 struct run_record_place {
     uint32_t computation; /* Index in the interval. */
     bool skipped, closes;
@@ -158,7 +158,7 @@ struct run_record_interval {
 
     struct run_record_computation *computations; /* [computation_count] by number. */
     uint32_t computation_count;
-    struct run_record_gone *gone; /* [gone_count] in order. */
+    struct run_record_gone *gone; /* [gone_count] */
     uint32_t gone_count;
     /* Of every chunk its to.batches - from.batches entries, chunk behind chunk. */
     struct run_record_place *places;
@@ -175,8 +175,10 @@ struct run_record_reader {
     struct run_record_interval interval; /* The last that was read; owned. */
     uint64_t oldest;                     /* No base of this generation is older. */
     uint64_t first;                      /* Batches that chunks had when the generation began. */
-    uint64_t clocks[JOB_WORKERS_MAX];    /* Of each present worker its last one; else 0. */
-    bool begun;                          /* A generation has begun. */
+    struct run_record_clock {
+        uint64_t ticket, clock;
+    } clocks[JOB_WORKERS_MAX]; /* Of each worker's newest process its last one. */
+    bool begun;                /* A generation has begun. */
     /* Of the interval being read: */
     uint64_t *bases; /* [computation_count][chunk_count] */
     size_t base_capacity, computation_capacity, gone_capacity;

@@ -206,20 +206,17 @@ static enum status take_gone(struct run_record_reader *r, const struct block *bl
                              struct error *error)
 {
     struct run_record_interval *s = &r->interval;
-    if (block->end - block->body != 4)
+    if (block->end - block->body != 16)
         return damaged(r, block->start, error, "a loss of %zu bytes", block->end - block->body);
-    uint32_t worker = run_record_u32(r->bytes + block->body);
-    if (worker >= JOB_WORKERS_MAX)
-        return damaged(r, block->start, error, "worker/%" PRIu32, worker);
-    if (r->piece_count > 0)
-        return damaged(r, block->start, error, "a worker goes behind the entries");
+    if (s->computation_count > 0 || r->piece_count > 0)
+        return damaged(r, block->start, error, "a worker goes behind the computations");
     struct run_record_gone *gone =
         array_room(s->gone, s->gone_count, &r->gone_capacity, sizeof *gone);
     if (gone == NULL)
         return no_memory(r, error);
     s->gone = gone;
-    s->gone[s->gone_count++] = (struct run_record_gone){worker, s->computation_count};
-    r->clocks[worker] = 0;
+    s->gone[s->gone_count++] = (struct run_record_gone){run_record_u64(r->bytes + block->body),
+                                                        run_record_u64(r->bytes + block->body + 8)};
     return STATUS_OK;
 }
 
@@ -258,7 +255,8 @@ static enum status take_computation(struct run_record_reader *r, struct varint_i
     if (!room_for_computation(r))
         return no_memory(r, error);
     if (!varint_take(input, &step) || !varint_take(input, &worker) ||
-        !varint_take(input, &c.batch) || !varint_take(input, &c.clock))
+        !varint_take(input, &c.ticket) || !varint_take(input, &c.batch) ||
+        !varint_take(input, &c.clock))
         return damaged(r, at, error, "a computation is no numbers");
     c.number = *number + step;
     c.worker = (uint32_t)worker;
@@ -268,12 +266,14 @@ static enum status take_computation(struct run_record_reader *r, struct varint_i
         return damaged(r, at, error,
                        "computation %" PRIu64 " is of worker/%" PRIu64 " and batch %" PRIu64,
                        c.number, worker, c.batch);
-    if (c.clock < r->clocks[worker])
+    struct run_record_clock *last_one = &r->clocks[worker];
+    if (c.ticket == last_one->ticket && c.clock < last_one->clock)
         return damaged(r, at, error,
                        "computation %" PRIu64 " of worker/%" PRIu64 " is at clock %" PRIu64
                        ", and its last one was at %" PRIu64,
-                       c.number, worker, c.clock, r->clocks[worker]);
-    r->clocks[worker] = c.clock;
+                       c.number, worker, c.clock, last_one->clock);
+    if (c.ticket >= last_one->ticket)
+        *last_one = (struct run_record_clock){c.ticket, c.clock};
     uint64_t *bases = r->bases + (size_t)s->computation_count * r->segment.chunk_count;
     uint64_t before = *base;
     for (uint32_t i = 0; i < r->segment.chunk_count; i++) {

@@ -150,6 +150,7 @@ void run_record_writer_computation(struct run_record_writer *writer,
     put_number(writer, computation->number - writer->number);
     writer->number = computation->number;
     put_number(writer, computation->worker);
+    put_number(writer, computation->ticket);
     put_number(writer, computation->batch);
     put_number(writer, computation->clock);
     uint64_t before = writer->base;
@@ -158,10 +159,11 @@ void run_record_writer_computation(struct run_record_writer *writer,
     writer->base = writer->chunk_count > 0 ? computation->bases[0] : 0;
 }
 
-void run_record_writer_gone(struct run_record_writer *writer, uint32_t worker)
+void run_record_writer_gone(struct run_record_writer *writer, const struct run_record_gone *gone)
 {
     open_block(writer, RUN_RECORD_GONE);
-    put_fixed(writer, worker, 4);
+    put_fixed(writer, gone->ticket, 8);
+    put_fixed(writer, gone->clock, 8);
 }
 
 void run_record_writer_entries(struct run_record_writer *writer, uint32_t chunk, uint64_t first,

@@ -30,14 +30,14 @@
 #include "common/job/tree.h"
 #include "common/job/verdict.h"
 
-#define PROTOCOL_VERSION_MIN 8
-#define PROTOCOL_VERSION_MAX 8
+#define PROTOCOL_VERSION_MIN 9
+#define PROTOCOL_VERSION_MAX 9
 #define HEADER_BYTES_MAX     4096
 #define MESSAGE_TEXT_MAX     400
 #define JOB_PAGE_BYTES       1024
-#define LEASE_BASES_BYTES    1024 /* More of them are a payload. */
+#define GRADIENT_PAGE_BYTES  1024
+#define GRADIENT_BYTES_MAX   (10u << 16) /* Of all pages: PARTITION_CHUNKS_MAX versions. */
 #define JOB_BYTES_MAX        (12u << 20)
-#define COMPUTATION_MAX      (UINT64_C(1) << 60) /* No number is greater. */
 #define WINDOW_BYTES         (16u << 20) /* Gradients in flight from one worker to one server. */
 
 enum role { ROLE_NONE, ROLE_PS, ROLE_WORKER, ROLE_OBSERVER, ROLE_COUNT };
@@ -81,6 +81,7 @@ enum message_kind {
     MESSAGE_EVALUATION,
     MESSAGE_DONE,
     MESSAGE_RECEIPT,
+    MESSAGE_GRADIENT,
     MESSAGE_LEAVE,
     MESSAGE_STOP,
     MESSAGE_CUT,
@@ -118,7 +119,7 @@ struct message_welcome {
     char out[MESSAGE_TEXT_MAX];
     uint64_t ticket, proof;
     uint8_t secret[HASH_BYTES]; /* Zeros to a worker. See ps/work/proof.h. */
-    bool records;               /* Chunks log the computations that they have had. */
+    bool records;               /* Chunks log the gradients that they have had. */
 };
 
 struct message_ready {
@@ -132,7 +133,7 @@ struct message_start {
     uint64_t step;
     uint32_t assignment, members, position;
     uint64_t stop_step;
-    bool records; /* Computations are announced before they are sent. */
+    bool records; /* Gradients are described before they are sent. */
 };
 
 /* The payload: a list (leaf_set.h) of the step's set. */
@@ -189,21 +190,29 @@ struct message_exchange {
     bool skip;       /* Async: the batch's gradient was not finite; count the batch without one. */
     bool has_report; /* For server 0's first chunk alone. */
     struct message_report report;
-    uint64_t computation; /* The number that it was announced under; 0: the job has no record. */
+    uint64_t count; /* The sender's, of its GRADIENT; 0: the job has no record. */
     bool scored; /* Asks for the values that are kept for the score after want_version batches. */
     bool sum;    /* All-reduce: asks for the sum that makes want_version, and not its values. */
     bool slots;  /* All-reduce: asks for the values and the slots. */
     uint64_t replica; /* Hash of the sender's replica at base_version (replica.h); 0: none. */
+    /* Within a server: the number of its description (ps/shard/descriptions.h). */
+    uint64_t described;
 };
 
 struct message_lease {
     bool finished; /* The sender has finished `finished_batch`, if that follows. */
     uint64_t batch;
-    bool announces; /* The sender computes the batch. */
-    /* The announced batch, and the versions that it is computed from (common/job/bases.h): */
-    uint64_t bases_of;
-    uint32_t bases_bytes;
-    uint8_t bases[LEASE_BASES_BYTES]; /* [bases_bytes]; none: the payload has them. */
+};
+
+/* A page of what describes a gradient. */
+struct message_gradient {
+    uint64_t count;  /* The sender's, from 1 on. */
+    uint64_t ticket; /* The sender's when it began this. */
+    uint64_t batch;
+    uint64_t clock;         /* Where workers have clocks: batches that it had finished; else 0. */
+    uint32_t offset, total; /* Bytes of the versions that it was made from (common/job/bases.h). */
+    uint32_t bytes;
+    uint8_t bases[GRADIENT_PAGE_BYTES];
 };
 
 struct message_receipt {
@@ -233,7 +242,7 @@ struct message_work {
     uint64_t batch;
     enum wait waited;       /* The reason of its wait until now, if it waited. */
     uint32_t whom;          /* One more than the worker that it waited for; 0: not known. */
-    uint64_t computation;   /* Of the announcement in the LEASE; 0: it had none. */
+    uint64_t clock;         /* Where workers have clocks: the receiver's, as far as is known. */
     uint64_t scored;        /* Not 0: score the model after so many batches, and no more. */
     uint32_t share, shares; /* The share of the test set to score. */
 };
@@ -358,6 +367,7 @@ struct message {
             uint64_t version;
             bool scored; /* The values of a score are gone. */
         } moved_on;
+        struct message_gradient gradient;
         struct message_lease lease;
         struct message_work work;
         struct message_report report;

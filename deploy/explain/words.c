@@ -192,21 +192,6 @@ static bool finished(const struct moment *moment)
     return message_of(moment)->lease.finished;
 }
 
-static bool announces(const struct moment *moment)
-{
-    return message_of(moment)->lease.announces;
-}
-
-static bool finished_and_announces(const struct moment *moment)
-{
-    return finished(moment) && announces(moment);
-}
-
-static bool is_number(const struct moment *moment)
-{
-    return message_of(moment)->work.none && message_of(moment)->work.computation != 0;
-}
-
 static bool is_enough(const struct moment *moment)
 {
     return message_of(moment)->work.enough;
@@ -235,6 +220,11 @@ static bool was_snapshot(const struct moment *moment)
 static bool is_entries(const struct moment *moment)
 {
     return message_of(moment)->chunk_state.array == CHECKPOINT_ENTRIES;
+}
+
+static bool is_descriptions(const struct moment *moment)
+{
+    return message_of(moment)->chunk_state.array == CHECKPOINT_DESCRIPTIONS;
 }
 
 static bool is_to_be_kept(const struct moment *moment)
@@ -413,22 +403,17 @@ const struct words_row words_of_messages[] = {
      "What you want to score is gone: chunk {chunk} is at version {version}."},
     {MESSAGE_MOVED_ON, NULL,
      "What you ask for is gone: chunk {chunk} is at version {version}. Ask for the newest."},
-    {MESSAGE_LEASE, finished_and_announces,
-     "All servers have answered for batch {batch}: it is done. Now I compute batch {bases_of}, and "
-     "here is from which version of each chunk. Give that computation a number."},
     {MESSAGE_LEASE, finished, "All servers have answered for batch {batch}: it is done."},
-    {MESSAGE_LEASE, announces,
-     "Now I compute batch {bases_of}, and here is from which version of each chunk. Give that "
-     "computation a number."},
+    {MESSAGE_GRADIENT, NULL,
+     "I compute my gradient {count} of batch {batch}, and here is from which version of each "
+     "chunk. No answer is needed."},
     {MESSAGE_LEASE, NULL, "I have nothing to compute. Lease me a batch."},
     {MESSAGE_WORK, is_to_score,
      "Score the model as it was after {scored} batches, on part {@part} of {shares} of the test "
      "examples."},
-    {MESSAGE_WORK, is_enough,
-     "{@waited}{@number}There is no more to do: training ends at version {batch}."},
-    {MESSAGE_WORK, is_number, "{@number}Push it when it is made."},
+    {MESSAGE_WORK, is_enough, "{@waited}There is no more to do: training ends at version {batch}."},
     {MESSAGE_WORK, is_none, "I have heard you, and have no batch for you now."},
-    {MESSAGE_WORK, NULL, "{@waited}{@number}Compute batch {batch}. {mode.gives}."},
+    {MESSAGE_WORK, NULL, "{@waited}Compute batch {batch}. {mode.gives}."},
     {MESSAGE_REPORT, NULL, "My score of step {step}."},
     {MESSAGE_EVALUATION, NULL,
      "On my share of the test examples version {step} has {correct} of {examples} right, with a "
@@ -454,9 +439,12 @@ const struct words_row words_of_messages[] = {
      "Of the model after {step} batches, which is scored and kept as a file: {count} elements from "
      "{first} on."},
     {MESSAGE_CHUNK_STATE, is_entries,
-     "I do not see the run's disk. For its record: which computations made the versions, up to "
+     "I do not see the run's disk. For its record: which gradients made the versions, up to "
      "{step}, "
      "of the chunk that begins at element {first}."},
+    {MESSAGE_CHUNK_STATE, is_descriptions,
+     "I do not see the run's disk. For its record, up to version {step}: what gradients were made "
+     "from."},
     {MESSAGE_CHUNK_STATE, goes_down,
      "From the checkpoint of version {step}: {count} elements from {first} on of array {array} (0: "
      "the "
@@ -585,17 +573,9 @@ static void make_leaves(const struct moment *moment, char *text, size_t size)
 /* Of a run that is recorded. */
 static void make_numbered(const struct moment *moment, char *text, size_t size)
 {
-    uint64_t computation = exchange_of(moment)->computation;
-    if (computation != 0)
-        snprintf(text, size, " (computation %s)", wording_count(computation).text);
-}
-
-static void make_number(const struct moment *moment, char *text, size_t size)
-{
-    uint64_t computation = message_of(moment)->work.computation;
-    if (computation != 0)
-        snprintf(text, size, "What you announced is computation %s. ",
-                 wording_count(computation).text);
+    uint64_t count = exchange_of(moment)->count;
+    if (count != 0)
+        snprintf(text, size, " (my gradient %s)", wording_count(count).text);
 }
 
 static void make_values(const struct moment *moment, char *text, size_t size)
@@ -705,7 +685,6 @@ static const struct made mades[] = {
     {"part", make_part, false},
     {"last", make_last, false},
     {"waited", make_waited, false},
-    {"number", make_number, false},
 };
 
 /* --- filling in ------------------------------------------------------------------------------ */

@@ -17,7 +17,8 @@ struct done {
 };
 
 struct included_worker {
-    struct done *done; /* [count] in order; since it came. */
+    uint64_t ticket;   /* Of its newest process. */
+    struct done *done; /* [count] of that, in order. */
     size_t count, capacity;
 };
 
@@ -30,11 +31,18 @@ static void forget(struct included_worker *worker, size_t from, size_t count)
     worker->count -= count;
 }
 
+static void goes(struct included_worker *worker, uint64_t ticket)
+{
+    if (worker->count > 0)
+        forget(worker, 0, worker->count);
+    worker->ticket = ticket;
+}
+
+/* Tickets begin anew. */
 static void all_go(struct included *included)
 {
     for (uint32_t i = 0; i < included->worker_count; i++)
-        if (included->workers[i].count > 0)
-            forget(&included->workers[i], 0, included->workers[i].count);
+        goes(&included->workers[i], 0);
 }
 
 void included_begin(struct included *included, uint64_t bound, uint32_t chunk_count)
@@ -110,7 +118,7 @@ static enum status check_bases(struct included *included, const struct run_recor
     return STATUS_OK;
 }
 
-/* No present worker has begun a computation that requires this one. */
+/* No other worker has begun a computation that requires this one. */
 static enum status check_order(const struct included *included,
                                const struct run_record_computation *c, struct error *error)
 {
@@ -189,15 +197,41 @@ static void forget_old(struct included *included)
     }
 }
 
-static enum status check_one(struct included *included, const struct run_record_computation *c,
-                             const uint64_t *versions, struct error *error)
+/* Its worker was lost, or left, and server 0 did not know that this was finished. */
+static bool is_late(const struct run_record_interval *s, const struct run_record_computation *c)
 {
-    if (worker_of(included, c->worker) == NULL)
+    bool late = false;
+    for (uint32_t i = 0; i < s->gone_count; i++)
+        late = late || (s->gone[i].ticket == c->ticket && c->clock >= s->gone[i].clock);
+    return late;
+}
+
+/* Every later base has what they did. */
+static void forget_gone(struct included *included, const struct run_record_interval *s)
+{
+    for (uint32_t i = 0; i < included->worker_count; i++)
+        for (uint32_t k = 0; k < s->gone_count; k++)
+            if (s->gone[k].ticket == included->workers[i].ticket)
+                goes(&included->workers[i], s->gone[k].ticket);
+}
+
+static enum status check_one(struct included *included, const struct run_record_interval *s,
+                             uint32_t index, const uint64_t *versions, struct error *error)
+{
+    const struct run_record_computation *c = &s->computations[index];
+    struct included_worker *worker = worker_of(included, c->worker);
+    bool late = is_late(s, c);
+    if (worker == NULL)
         return error_set(error, STATUS_MEMORY, "out of memory for the promises of ssp");
+    if (c->ticket < worker->ticket) /* Another process has its place already. */
+        return STATUS_OK;
+    if (c->ticket > worker->ticket)
+        goes(worker, c->ticket);
     enum status status = check_bases(included, c, error);
-    if (status == STATUS_OK)
+    if (status == STATUS_OK && !late)
         status = check_order(included, c, error);
-    if (status == STATUS_OK && note(included, c, versions) != STATUS_OK)
+    if (status == STATUS_OK && !late &&
+        note(included, c, versions + (uint64_t)index * included->chunk_count) != STATUS_OK)
         status = error_set(error, STATUS_MEMORY, "out of memory for the promises of ssp");
     included->held += status == STATUS_OK;
     return status;
@@ -210,23 +244,11 @@ enum status included_interval(struct included *included, const struct run_record
     enum status status =
         versions != NULL ? STATUS_OK
                          : error_set(error, STATUS_MEMORY, "out of memory for the promises of ssp");
-    uint32_t gone = 0;
     if (interval->begins)
         all_go(included);
-    for (uint32_t i = 0; i < interval->computation_count && status == STATUS_OK; i++) {
-        for (; gone < interval->gone_count && interval->gone[gone].before <= i; gone++) {
-            struct included_worker *worker = worker_of(included, interval->gone[gone].worker);
-            if (worker != NULL && worker->count > 0)
-                forget(worker, 0, worker->count);
-        }
-        status = check_one(included, &interval->computations[i],
-                           versions + (uint64_t)i * included->chunk_count, error);
-    }
-    for (; gone < interval->gone_count && status == STATUS_OK; gone++) {
-        struct included_worker *worker = worker_of(included, interval->gone[gone].worker);
-        if (worker != NULL && worker->count > 0)
-            forget(worker, 0, worker->count);
-    }
+    for (uint32_t i = 0; i < interval->computation_count && status == STATUS_OK; i++)
+        status = check_one(included, interval, i, versions, error);
+    forget_gone(included, interval);
     forget_old(included);
     free(versions);
     return status;

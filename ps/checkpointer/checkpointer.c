@@ -25,7 +25,7 @@
 #include "ps/checkpointer/checkpointer_state.h"
 #include "ps/checkpointer/kept_model.h"
 #include "ps/checkpointer/record_interval.h"
-#include "ps/shard/update_log.h"
+#include "ps/shard/descriptions.h"
 
 #define EXIT_CODE_MAX 255
 
@@ -68,7 +68,6 @@ void checkpointer_destroy(struct checkpointer **checkpointer)
     kept_model_clear(&k->kept);
     reader_close(k);
     run_chronicle_close(&k->chronicle);
-    frame_release(k->computations);
     board_close(&k->board);
     if (k->directory_open)
         run_directory_close(&k->directory);
@@ -113,6 +112,7 @@ static enum status claim(struct checkpointer *checkpointer, const struct generat
 /* Snapshots of earlier generations are void. */
 static void begin_generation(struct checkpointer *checkpointer, uint64_t number)
 {
+    checkpointer->gone_count = number == checkpointer->generation ? checkpointer->gone_count : 0;
     checkpointer->generation = number;
     for (uint32_t i = 0; i < checkpointer->part_count; i++) {
         part_clear(&checkpointer->parts[i]);
@@ -347,7 +347,6 @@ static void answer_opened(struct checkpointer *checkpointer, struct order_run_op
     } else if (!opened.ended) {
         opened.run_id = checkpointer->claim.run_id;
         opened.generation = checkpointer->claim.number;
-        opened.computation = checkpointer->chronicle.found.computation;
         opened.restore = checkpointer->reader_open;
         if (checkpointer->reader_open) {
             opened.restore_step = checkpointer->reader.manifest.step;
@@ -544,22 +543,23 @@ static uint32_t chunks_of(const struct plan *plan, uint32_t server)
     return count;
 }
 
-static struct checkpoint_chunk *part_chunk(struct part *part, uint64_t version,
+static struct checkpoint_chunk *part_chunk(struct part *part,
                                            const struct message_chunk_state *state)
 {
     uint32_t i = 0;
     while (i < part->chunk_count && part->chunks[i].first != state->first)
         i++;
     if (i == part->chunk_count)
-        part->chunks[part->chunk_count++] = (struct checkpoint_chunk){
-            .first = state->first, .count = state->count, .version = version};
+        part->chunks[part->chunk_count++] =
+            (struct checkpoint_chunk){.first = state->first, .count = state->count};
     return &part->chunks[i];
 }
 
-/* Of one chunk: its values, its slots and, where the run is recorded, its log. */
+/* Of one chunk: its values, its slots and, where the run is recorded, its log and its page of
+ * descriptions. */
 static uint32_t arrays_of(const struct checkpointer *checkpointer)
 {
-    return 1 + checkpointer->plan->slots.count + checkpointer->records;
+    return 1 + checkpointer->plan->slots.count + (checkpointer->records ? 2 : 0);
 }
 
 static bool part_begin(struct part *part, uint64_t step, uint32_t chunks, uint32_t arrays)
@@ -650,6 +650,9 @@ static bool state_fits(const struct checkpointer *checkpointer, const struct pac
     if (state->array == CHECKPOINT_ENTRIES) {
         if (!checkpointer->records || !update_log_unpack(packet->payload, &entries, &count))
             return false;
+    } else if (state->array == CHECKPOINT_DESCRIPTIONS) {
+        if (!checkpointer->records || !descriptions_is_page(packet->payload))
+            return false;
     } else if (packet->payload->bytes != state->count * sizeof(float) ||
                (state->array > checkpointer->plan->slots.count &&
                 (state->array != CHECKPOINT_SCORED || !checkpointer->plan->job.keep_scored))) {
@@ -694,15 +697,18 @@ static void handle_chunk_state(struct checkpointer *checkpointer, struct packet 
         say_no_memory(checkpointer, state, outbox);
         return;
     }
-    struct checkpoint_chunk *chunk =
-        part_chunk(part, job_version(&checkpointer->plan->job, state->step, state->version), state);
-    if (state->array == CHECKPOINT_ENTRIES ? chunk->entries != NULL
-                                           : chunk->arrays[state->array] != NULL)
+    struct checkpoint_chunk *chunk = part_chunk(part, state);
+    const uint32_t **words = state->array == CHECKPOINT_ENTRIES        ? &chunk->entries
+                             : state->array == CHECKPOINT_DESCRIPTIONS ? &chunk->descriptions
+                                                                       : NULL;
+    if (words != NULL ? *words != NULL : chunk->arrays[state->array] != NULL)
         return; /* Repeated. */
-    if (state->array == CHECKPOINT_ENTRIES)
-        chunk->entries = packet->payload->data;
-    else
+    if (words != NULL) {
+        *words = packet->payload->data;
+    } else {
         chunk->arrays[state->array] = packet->payload->data;
+        chunk->version = job_version(&checkpointer->plan->job, state->step, state->version);
+    }
     part->frames[part->arrays_received++] = packet->payload;
     packet->payload = NULL;
     if (part->arrays_received == chunks * arrays)
@@ -768,7 +774,7 @@ static void handle_manifest(struct checkpointer *checkpointer, const struct orde
     if (!leaf_sets_open(&sets, (const char *)parts->data + behind, parts->bytes - behind))
         sets.left = 0;
     if (status == STATUS_OK)
-        status = record_interval_write(checkpointer, step, sets, &error);
+        status = record_interval_write(checkpointer, step, sets, outbox, &error);
     if (status == STATUS_OK)
         status = write_manifest(checkpointer, order, parts, &error);
     if (status == STATUS_OK) {
@@ -967,6 +973,17 @@ static void handle_summary(struct checkpointer *checkpointer, const struct frame
     say_written(checkpointer, ORDER_SUMMARY_WRITTEN, status, summary.step, &error, outbox);
 }
 
+/* The oldest makes room: nothing of it is applied any more. */
+static void note_gone(struct checkpointer *checkpointer, const struct order *order)
+{
+    struct checkpointer *k = checkpointer;
+    if (order->generation != k->generation)
+        return;
+    k->gone_count -= k->gone_count == GONE_MAX;
+    memmove(k->gone + 1, k->gone, k->gone_count++ * sizeof *k->gone);
+    k->gone[0] = (struct run_record_gone){order->gone.ticket, order->gone.clock};
+}
+
 static void obey(struct checkpointer *checkpointer, const struct order *order,
                  struct frame *payload, struct outbox *outbox)
 {
@@ -983,12 +1000,8 @@ static void obey(struct checkpointer *checkpointer, const struct order *order,
     case ORDER_SEND_CHUNKS:
         handle_send_chunks(checkpointer, order->send_chunks.server, outbox);
         break;
-    case ORDER_COMPUTATIONS:
-        frame_release(checkpointer->computations);
-        checkpointer->computations = frame_retain(payload);
-        checkpointer->computed_step = order->computations.step;
-        checkpointer->computed_next = order->computations.next;
-        checkpointer->computed_over = order->computations.over;
+    case ORDER_GONE:
+        note_gone(checkpointer, order);
         break;
     case ORDER_MANIFEST:
         handle_manifest(checkpointer, order, payload, outbox);

@@ -26,9 +26,10 @@ static void check_part(const struct checkpointer *k, uint32_t server)
         for (uint32_t array = 0; array <= k->plan->slots.count; array++)
             arrays += part->chunks[i].arrays[array] != NULL;
     for (uint32_t i = 0; i < part->chunk_count; i++)
-        arrays += part->chunks[i].entries != NULL;
+        arrays += (part->chunks[i].entries != NULL) + (part->chunks[i].descriptions != NULL);
     RULE(arrays == part->arrays_received, "arrays_received counts the arrays that are there");
-    RULE(IMPLIES(part->chunks != NULL, arrays < chunks * (1 + k->plan->slots.count + k->records)),
+    RULE(IMPLIES(part->chunks != NULL,
+                 arrays < chunks * (1 + k->plan->slots.count + (k->records ? 2 : 0))),
          "a part that is whole has been written");
     for (uint32_t i = 0; i < part->arrays_received; i++)
         RULE(part->frames[i] != NULL, "every array that came is held");

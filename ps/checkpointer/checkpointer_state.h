@@ -15,6 +15,8 @@
 #include "ps/checkpointer/checkpointer.h"
 #include "ps/shard/plan.h"
 
+#define GONE_MAX 256 /* Lost workers; what an older one sent is all there. */
+
 /* One server's chunks of one snapshot, while they come in. */
 struct part {
     uint64_t step;
@@ -51,10 +53,8 @@ struct checkpointer {
     struct generation claim; /* As we left it in the run directory. */
     struct job job;          /* The declaration. */
     struct run_chronicle chronicle;
-    /* Of the snapshot at computed_step, see computations_pack; or NULL. */
-    struct frame *computations;
-    uint64_t computed_step, computed_next;
-    bool computed_over;          /* Too many to remember: the record ends at the snapshot before. */
+    struct run_record_gone gone[GONE_MAX]; /* [gone_count] in this generation, newest first. */
+    uint32_t gone_count;
     bool asked[JOB_SERVERS_MAX]; /* Servers that asked for chunks before the plan was there. */
     struct checkpoint_shelf shelf;
     uint64_t snapshot_step; /* The newest snapshot of which something was written. */

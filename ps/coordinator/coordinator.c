@@ -49,7 +49,6 @@ void coordinator_destroy(struct coordinator **coordinator)
     work_free(&c->run.work);
     frame_release(c->scorer.kept);
     staleness_totals_free(&c->reporter.staleness);
-    computations_free(&c->training.computations);
     gathering_free(&c->run);
     free(c);
     *coordinator = NULL;
@@ -125,8 +124,7 @@ static void lose(struct coordinator *c, const struct effect *lost)
     evaluation_lost(&c->scorer.evaluation, lost->index);
     if (c->run.state == CLOSING)
         return;
-    if (computations_gone(&c->training.computations, lost->index) != STATUS_OK)
-        act(c, effect_no_memory("the record"));
+    training_note_gone(&c->run, lost->index);
     if (policy == LOSS_FAIL)
         fail(c, EXIT_CLUSTER_LOST, lost->text);
     else if (policy == LOSS_WAIT && c->run.state != GATHERING)
@@ -139,6 +137,7 @@ static void lose(struct coordinator *c, const struct effect *lost)
 static void leave(struct coordinator *c, uint32_t index)
 {
     evaluation_lost(&c->scorer.evaluation, index);
+    training_note_gone(&c->run, index);
     if (c->run.state != CLOSING)
         deal_without(c, index);
 }
@@ -172,9 +171,7 @@ static void begin_snapshot(struct coordinator *c, uint64_t step, uint32_t last, 
 {
     if (!final)
         c->training.gate_last = last;
-    act(c, training_write_computations(&c->training, &c->run, step));
-    if (c->run.state < FINISHING)
-        snapshot_begin(&c->snapshot, &c->run, step, final);
+    snapshot_begin(&c->snapshot, &c->run, step, final);
 }
 
 static void open_gate(struct coordinator *c)
@@ -192,8 +189,6 @@ static void go_on(struct coordinator *c)
 
 static void take_whole_snapshot(struct coordinator *c)
 {
-    computations_drop(&c->training.computations, c->training.cut);
-    c->training.cut = (struct computations_mark){0};
     if (run_quorum(&c->run) != NULL)
         quorum_forget(run_quorum(&c->run), c->run.whole);
     reporter_mark_whole(&c->reporter, &c->run);
@@ -288,9 +283,7 @@ static void open_run(struct coordinator *c, const struct order_run_opened *opene
     c->snapshot.due = run->whole;
     scorer_open(&c->scorer, run);
     if (work_begin(&run->work, run->job, run->first_step, &opened->so_far) != STATUS_OK ||
-        reporter_open(&c->reporter, run) != STATUS_OK ||
-        computations_init(&c->training.computations, run->job, run_records(run),
-                          opened->computation) != STATUS_OK)
+        reporter_open(&c->reporter, run) != STATUS_OK)
         act(c, effect_no_memory("the job"));
     else
         enter(c, GATHERING);
@@ -303,7 +296,6 @@ static void go_back(struct coordinator *c, const struct tally_so_far *so_far)
     c->snapshot.due = run->whole;
     scorer_go_back(&c->scorer, run);
     reporter_go_back(&c->reporter, run, again);
-    computations_go_back(&c->training.computations);
     gathering_begin(&c->gathering, run, again);
 }
 
@@ -401,7 +393,7 @@ static void handle_lease(struct coordinator *c, const struct packet *packet)
     bool frees = training_hear_lease(&c->run, packet);
     if (message->lease.finished && c->run.state == RUNNING)
         act(c, snapshot_at_gate(&c->snapshot, &c->run, message->index + 1));
-    act(c, training_answer_lease(&c->training, &c->run, packet, frees));
+    training_answer_lease(&c->training, &c->run, packet, frees);
 }
 
 /* Whether the report counts: of a step that waits for others, whether it is counted with it. */

@@ -73,7 +73,6 @@ static void check_run(const struct coordinator *c)
     RULE(19, c->scorer.evaluation.dropped == 0, "scores that were dropped are counted");
     work_check(&run->work);
     evaluation_check(&c->scorer.evaluation);
-    computations_check(&c->training.computations);
     check_workers(c);
     check_servers(c);
     RULE(20, IMPLIES(run->state == CLOSING, run->closed || c->snapshot.under_way),

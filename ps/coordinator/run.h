@@ -132,7 +132,7 @@ struct effect effect_failed(int exit_code, const char *format, ...)
 #define run_ask_to_wait(run, packet, text)                                                         \
     envelope_ask_to_wait(&(run)->envelope, packet, text, (run)->outbox)
 
-/* Whether computations have numbers, and chunks log them. */
+/* Whether gradients are described, and chunks log them. */
 bool run_records(const struct run *run);
 /* NULL in a mode whose steps are made of all leaves. */
 struct quorum *run_quorum(const struct run *run);

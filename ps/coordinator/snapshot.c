@@ -5,7 +5,7 @@
 
 #include "common/kernels/kernels.h"
 #include "common/store/run_record.h"
-#include "ps/work/computations.h"
+#include "ps/shard/update_log.h"
 
 #define REPEAT_US 1000000u
 

@@ -16,15 +16,11 @@ void training_send_start(const struct run *run, struct member *worker, struct fr
 
 /* --- leases -------------------------------------------------------------------------------- */
 
-/* Every answer to a LEASE has the number of its announcement. */
-static struct packet *add_work(const struct training *t, const struct run *run, uint32_t index,
-                               uint64_t request)
+static struct packet *add_work(struct run *run, uint32_t index, uint64_t request)
 {
-    const struct member *worker = &run->members->workers[index];
-    struct packet *packet = run_send(run, worker->peer, MESSAGE_WORK);
+    struct packet *packet = run_send(run, run->members->workers[index].peer, MESSAGE_WORK);
     packet->message.request = request;
-    packet->message.work.computation =
-        computations_answer(&t->computations, index, worker->ticket, request);
+    packet->message.work.clock = run->work.rules->clock(&run->work, index);
     return packet;
 }
 
@@ -39,10 +35,10 @@ static void say_waited(const struct training *t, const struct run *run, uint32_t
     work->work.whom = whom != index + 1 ? whom : 0;
 }
 
-static void send_work(const struct training *t, const struct run *run, uint32_t index,
-                      uint64_t request, uint64_t batch)
+static void send_work(const struct training *t, struct run *run, uint32_t index, uint64_t request,
+                      uint64_t batch)
 {
-    struct packet *packet = add_work(t, run, index, request);
+    struct packet *packet = add_work(run, index, request);
     packet->message.work.batch = batch;
     say_waited(t, run, index, &packet->message);
 }
@@ -79,7 +75,7 @@ bool training_top_up(const struct training *t, struct run *run, uint32_t index, 
     /* "Enough" must not overtake a batch, nor DONE the news that one is done. */
     if (!run->work.rules->is_enough(&run->work, index))
         return sent;
-    struct packet *packet = add_work(t, run, index, request);
+    struct packet *packet = add_work(run, index, request);
     packet->message.work.enough = true;
     packet->message.work.batch = run->work.stop_step;
     say_waited(t, run, index, &packet->message);
@@ -93,8 +89,7 @@ void training_top_up_all(const struct training *t, struct run *run)
 }
 
 /* Its batches once more: they may never have come. */
-static bool repeat_work(const struct training *t, const struct run *run, uint32_t index,
-                        uint64_t request)
+static bool repeat_work(const struct training *t, struct run *run, uint32_t index, uint64_t request)
 {
     bool sent = false;
     uint64_t batches[WORK_HELD_MAX];
@@ -102,31 +97,6 @@ static bool repeat_work(const struct training *t, const struct run *run, uint32_
     for (unsigned i = 0; i < count; i++, sent = true)
         send_work(t, run, index, request, batches[i]);
     return sent;
-}
-
-/* A worker's announcement. It gets a number even when the worker has no lease on the batch: a late
- * WORK may have named that batch. Chunks have applied such a batch already, and drop the gradient.
- * Without an answer the worker repeats it. */
-static struct effect take_announcement(struct training *t, const struct run *run,
-                                       const struct packet *packet)
-{
-    const struct message *message = &packet->message;
-    const struct message_lease *lease = &message->lease;
-    const struct frame *payload = packet->payload;
-    struct computations *computations = &t->computations;
-    uint64_t clock = run->work.rules->clock(&run->work, message->index);
-    if (!computations->records || lease->bases_of >= run->job->steps)
-        return NO_EFFECT;
-    bool over = computations->over;
-    enum status status =
-        payload == NULL
-            ? computations_announce(computations, message, clock, lease->bases, lease->bases_bytes)
-            : computations_announce(computations, message, clock, payload->data, payload->bytes);
-    if (!over && computations->over) /* Training does not end for it. */
-        order_event(run->outbox, EVENT_RECORD_ENDED,
-                    .step = run->whole != NO_STEP ? run->whole : run->first_step,
-                    .count = COMPUTATIONS_MAX);
-    return status == STATUS_MEMORY ? effect_no_memory("the record") : NO_EFFECT;
 }
 
 bool training_hear_lease(struct run *run, const struct packet *packet)
@@ -142,24 +112,20 @@ bool training_hear_lease(struct run *run, const struct packet *packet)
     return run->work.rules->finished(&run->work, message->index, message->lease.batch);
 }
 
-struct effect training_answer_lease(struct training *t, struct run *run,
-                                    const struct packet *packet, bool frees)
+void training_answer_lease(const struct training *t, struct run *run, const struct packet *packet,
+                           bool frees)
 {
     const struct message *message = &packet->message;
-    struct effect effect = NO_EFFECT;
     bool sent = false;
     if (run->state == RUNNING) {
-        if (message->lease.announces)
-            effect = take_announcement(t, run, packet);
-        else if (!message->lease.finished)
+        if (!message->lease.finished)
             sent = repeat_work(t, run, message->index, message->request);
         sent = training_top_up(t, run, message->index, message->request) || sent;
         if (frees)
             training_top_up_all(t, run);
     }
     if (!sent)
-        add_work(t, run, message->index, message->request)->message.work.none = true;
-    return effect;
+        add_work(run, message->index, message->request)->message.work.none = true;
 }
 
 struct effect training_count_bad(struct training *t, const struct run *run,
@@ -179,25 +145,20 @@ struct effect training_count_bad(struct training *t, const struct run *run,
 
 /* --- the record ---------------------------------------------------------------------------- */
 
-struct effect training_write_computations(struct training *t, const struct run *run, uint64_t step)
+void training_note_gone(struct run *run, uint32_t index)
 {
-    struct computations *computations = &t->computations;
-    if (!computations->records)
-        return NO_EFFECT;
-    struct frame *frame = computations_pack(computations);
-    t->cut = computations_mark(computations);
-    if (frame == NULL)
-        return effect_no_memory("the record");
-    const struct order order = {.kind = ORDER_COMPUTATIONS,
+    if (run->work.rules == NULL || !run_records(run) || !job_mode(run->job)->bounds)
+        return;
+    const struct order order = {.kind = ORDER_GONE,
                                 .generation = run->envelope.generation,
-                                .computations = {step, t->cut.next, computations->over}};
-    order_add(run->outbox, TO_CHECKPOINTER, 0, &order)->payload = frame;
-    return NO_EFFECT;
+                                .gone = {.ticket = run->members->workers[index].ticket,
+                                         .clock = run->work.rules->clock(&run->work, index)}};
+    order_add(run->outbox, TO_CHECKPOINTER, 0, &order);
 }
 
 /* --- the end ------------------------------------------------------------------------------- */
 
-bool training_hear_done(const struct training *t, const struct run *run, struct member *worker,
+bool training_hear_done(const struct training *t, struct run *run, struct member *worker,
                         const struct packet *packet)
 {
     const struct message *message = &packet->message;

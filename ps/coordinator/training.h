@@ -16,14 +16,11 @@
 #define PS_COORDINATOR_TRAINING_H
 
 #include "ps/coordinator/run.h"
-#include "ps/work/computations.h"
 
 struct training {
     uint32_t gate_last; /* One more than the worker that came to the gate last; 0: none. */
     bool stop_named;    /* Our router has said which version is the last. */
     uint64_t bad;       /* Gradients that were not finite. */
-    struct computations computations; /* Since the last snapshot in the record. */
-    struct computations_mark cut;     /* Those that the next snapshot adds to the record. */
 };
 
 /* --- shares -------------------------------------------------------------------------------- */
@@ -36,8 +33,8 @@ void training_send_start(const struct run *run, struct member *worker, struct fr
 bool training_hear_lease(struct run *run, const struct packet *packet);
 /* Always answered, so that a worker whose question or answer was lost asks again. `frees`: as
  * training_hear_lease says. */
-struct effect training_answer_lease(struct training *t, struct run *run,
-                                    const struct packet *packet, bool frees);
+void training_answer_lease(const struct training *t, struct run *run, const struct packet *packet,
+                           bool frees);
 /* Give a worker the batches that there are. `request`: of the LEASE that this answers, 0 for
  * none. Whether anything was sent. */
 bool training_top_up(const struct training *t, struct run *run, uint32_t index, uint64_t request);
@@ -49,12 +46,13 @@ struct effect training_count_bad(struct training *t, const struct run *run,
 
 /* --- the record ---------------------------------------------------------------------------- */
 
-/* The computations up to a snapshot. At a gate, and at the end, none is under way. */
-struct effect training_write_computations(struct training *t, const struct run *run, uint64_t step);
+/* A worker goes, and its work will be another's. Bounds do not count what it may still do. */
+void training_note_gone(struct run *run, uint32_t index);
+
 /* --- the end ------------------------------------------------------------------------------- */
 
 /* Whether the worker is done now. */
-bool training_hear_done(const struct training *t, const struct run *run, struct member *worker,
+bool training_hear_done(const struct training *t, struct run *run, struct member *worker,
                         const struct packet *packet);
 /* Whether every worker has said DONE by the current assignment, and none with work is waited for;
  * and no batch is left anywhere. */

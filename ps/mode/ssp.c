@@ -173,9 +173,14 @@ static bool ssp_waits_for(const struct work *work, uint32_t worker, uint32_t *wh
     return waits(work, worker) && find_minimum(work, whom);
 }
 
-static uint64_t ssp_clock(const struct work *work, uint32_t worker)
+/* Also of one that has just gone. */
+static uint64_t ssp_clock(struct work *work, uint32_t worker)
 {
-    return counts(work, worker) ? state_of(work)->clocks[worker].finished : 0;
+    const struct member *member = &work->membership.workers[worker];
+    const struct ssp_clock *clock = &state_of(work)->clocks[worker];
+    if (member->present && member->dealt.asks)
+        clock = clock_of(work, worker);
+    return clock->ticket == member->ticket ? clock->finished : 0;
 }
 
 static void ssp_figures(const struct work *work, struct mode_figures *figures)

@@ -66,7 +66,7 @@ bool work_waits_for_none(const struct work *work, uint32_t worker, uint32_t *who
     return false;
 }
 
-uint64_t work_no_clock(const struct work *work, uint32_t worker)
+uint64_t work_no_clock(struct work *work, uint32_t worker)
 {
     return 0;
 }

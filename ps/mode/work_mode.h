@@ -120,7 +120,7 @@ struct work_mode {
     /* Whether the worker gets no batch because it waits for `whom`. */
     bool (*waits_for)(const struct work *work, uint32_t worker, uint32_t *whom);
     /* How many batches it has finished, in a mode that counts them. Default: 0. */
-    uint64_t (*clock)(const struct work *work, uint32_t worker);
+    uint64_t (*clock)(struct work *work, uint32_t worker);
 
     const char *unit; /* Of progress: "step" of all workers, "update" by one. */
     /* The words of `run --explain` for START; and, of leases, for a batch. */
@@ -151,7 +151,7 @@ bool work_finished_nothing(struct work *work, uint32_t worker, uint64_t batch);
 bool work_not_for(const struct work *work, uint32_t worker);
 void work_lost_nothing(struct work *work, uint32_t worker);
 bool work_waits_for_none(const struct work *work, uint32_t worker, uint32_t *whom);
-uint64_t work_no_clock(const struct work *work, uint32_t worker);
+uint64_t work_no_clock(struct work *work, uint32_t worker);
 
 /* The table of the job's mode. */
 const struct work_mode *work_mode_of(const struct job *job);

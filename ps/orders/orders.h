@@ -1,6 +1,6 @@
 /* orders.h - the orders between the cores of one server, within the process.
  *
- *   coordinator -> checkpointer       OPEN_RUN GO_BACK SEND_CHUNKS COMPUTATIONS MANIFEST EVENT
+ *   coordinator -> checkpointer       OPEN_RUN GO_BACK SEND_CHUNKS GONE MANIFEST EVENT
  *                                     SUMMARY
  *   checkpointer -> coordinator       RUN_OPENED MANIFEST_WRITTEN SUMMARY_WRITTEN
  *   router -> owners, checkpointer    LOAD; owners LET_GO
@@ -44,7 +44,7 @@ enum order_kind {
      * steps have sets, a list of those since the last snapshot or before (leaf_set.h). */
     ORDER_MANIFEST,
     ORDER_MANIFEST_WRITTEN,
-    ORDER_COMPUTATIONS, /* For the record of the next snapshot: see computations_pack. */
+    ORDER_GONE, /* For the record: a worker is lost, or leaves. */
     /* One line for events.jsonl. Payload of an epoch's: the staleness of gradients so far, a
      * struct histogram; or none. */
     ORDER_EVENT,
@@ -64,7 +64,6 @@ struct order_run_opened {
     bool restore;
     uint64_t restore_step;
     struct tally_so_far so_far; /* Of restore_step's epoch, before it; see statistics_init. */
-    uint64_t computation;       /* The next number. */
     /* The run's, which outlives server 0's process, as recorded in the run directory. */
     uint64_t run_id;
     uint64_t generation; /* As recorded in the run directory. */
@@ -139,10 +138,9 @@ struct order {
             uint64_t batches;
         } let_go;
         struct {
-            uint64_t step; /* Of the cut. */
-            uint64_t next; /* The first number that is not among them. */
-            bool over;     /* There were too many, and no more are remembered. */
-        } computations;
+            uint64_t ticket;
+            uint64_t clock; /* Batches that it had finished. */
+        } gone;
         struct order_written written;
         struct order_event event;
     };

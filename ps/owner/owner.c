@@ -810,7 +810,7 @@ static enum verdict take_gradient(struct owner *owner, struct owned *owned, stru
     unsigned flags = (group_closes(&owned->shard.chunk) ? LOGGED_CLOSES : 0) |
                      (verdict != VERDICT_APPLIED ? LOGGED_SKIPPED : 0);
     if (owner->records)
-        update_log_add(&owned->log, exchange->computation, flags);
+        update_log_add(&owned->log, exchange->described, flags);
     pass_report(packet, true, verdict == VERDICT_APPLIED, outbox);
     return verdict;
 }

@@ -57,6 +57,7 @@ void router_destroy(struct router **router)
     plan_destroy(&r->plan);
     pages_free(&r->pages);
     sessions_free(&r->sessions);
+    descriptions_free(&r->descriptions);
     free(r->owner_of);
     free(r->owner_verdicts);
     owner_figures_free(&r->figures);
@@ -187,8 +188,8 @@ static const char *exchange_fault(const struct router *router, const struct pack
         return "what is kept for a score is asked for by itself";
     if (!exchange->gradient && !exchange->skip)
         return NULL;
-    if (router->welcome.records && exchange->computation == 0)
-        return "a gradient without its computation's number";
+    if (router->welcome.records && exchange->count == 0)
+        return "a gradient without its count";
     return node_fault(router, exchange);
 }
 
@@ -209,9 +210,18 @@ static void pass_report(const struct router *router, struct packet *packet, stru
     exchange->has_report = exchange->has_report && here && !steps;
 }
 
-/* The worker has more under way than it may: it sends it again later. */
-static void drop_beyond_window(struct router *router, const struct packet *packet,
-                               struct outbox *outbox)
+/* A recorded gradient needs its description, which may be late or lost. */
+static bool is_described(const struct router *router, struct packet *packet)
+{
+    struct message_exchange *exchange = &packet->message.exchange;
+    exchange->described = descriptions_find(&router->descriptions, packet->message.index,
+                                            packet->message.ticket, exchange->count);
+    return !router->welcome.records || (!exchange->gradient && !exchange->skip) ||
+           exchange->described != 0;
+}
+
+/* The worker has more under way than it may, or must describe it first: it sends it again. */
+static void ask_again(struct router *router, const struct packet *packet, struct outbox *outbox)
 {
     const struct message_exchange *exchange = &packet->message.exchange;
     router->counts.dropped++;
@@ -236,11 +246,15 @@ static void handle_exchange(struct router *router, struct packet *packet, struct
         refuse(router, packet, REFUSAL_MALFORMED, fault, &router->counts.refused, outbox);
         return;
     }
+    if (!is_described(router, packet)) {
+        ask_again(router, packet, outbox);
+        return;
+    }
     pass_report(router, packet, outbox);
     packet->weight =
         sizeof(struct outgoing) + (packet->payload != NULL ? packet->payload->bytes : 0);
     if (!sessions_let_in(&router->sessions, packet->message.index, packet->weight)) {
-        drop_beyond_window(router, packet, outbox);
+        ask_again(router, packet, outbox);
         return;
     }
     router->counts.received += counts_as_gradient(exchange);
@@ -248,6 +262,22 @@ static void handle_exchange(struct router *router, struct packet *packet, struct
     struct packet *out = outbox_add_to(outbox, TO_OWNER, owner, MESSAGE_EXCHANGE);
     *out = *packet;
     packet->payload = NULL;
+}
+
+/* Not answered. It goes before the EXCHANGEs that it describes, on their way. */
+static void handle_gradient(struct router *router, struct packet *packet, struct outbox *outbox)
+{
+    enum status status = STATUS_INVALID;
+    packet->member = check_sender(router, packet, outbox);
+    if (!packet->member)
+        return;
+    if (router->welcome.records && packet->message.gradient.batch < router->plan->job.steps)
+        status = descriptions_hear(&router->descriptions, &packet->message);
+    if (status == STATUS_MEMORY)
+        router_fail(router, EXIT_TRAINING_FAILED, "out of memory for the record", outbox);
+    else if (status != STATUS_OK)
+        refuse(router, packet, REFUSAL_MALFORMED, "a gradient's description that does not fit",
+               &router->counts.refused, outbox);
 }
 
 void router_handle_peer(struct router *router, struct packet *packet, uint64_t now_us,
@@ -258,6 +288,8 @@ void router_handle_peer(struct router *router, struct packet *packet, uint64_t n
         ; /* A late repetition: the sender hears that the job has finished, or knows it. */
     else if (packet->message.kind == MESSAGE_EXCHANGE)
         handle_exchange(router, packet, outbox);
+    else if (packet->message.kind == MESSAGE_GRADIENT)
+        handle_gradient(router, packet, outbox);
     else if (packet->message.kind == MESSAGE_STATUS && router->state != ROUTER_SERVING)
         refuse(router, packet, REFUSAL_RUN, "this server does not serve yet",
                &router->counts.refused, outbox); /* A probe wants to know. */
@@ -308,6 +340,7 @@ static enum status make_plan(struct router *router, uint64_t run_id, struct erro
     router->owner_of = calloc(partition->chunk_count, 1);
     if (status != STATUS_OK || router->owner_of == NULL)
         return error_set(error, STATUS_MEMORY, "no memory for the plan");
+    descriptions_init(&router->descriptions, partition->chunk_count, router->plan->job.steps);
     uint32_t place = 0;
     for (uint32_t i = 0; i < partition->chunk_count; i++)
         if (partition->chunks[i].server == router->options.self.index)
@@ -371,6 +404,7 @@ static void load(struct router *router, const struct message_welcome *welcome,
     owner_figures_forget(&router->figures);
     forget_scored(router);
     sessions_forget(&router->sessions, welcome->secret);
+    descriptions_forget(&router->descriptions);
     order_load(router, outbox);
 }
 
@@ -437,11 +471,41 @@ static void forward_chunk_state(struct router *router, struct packet *packet, ui
     packet->payload = NULL;
 }
 
+/* At the gate chunks have had all that is described here. False: without memory. */
+static bool hand_descriptions_over(struct router *router, struct outbox *outbox)
+{
+    const struct plan *plan = router->plan;
+    uint32_t page = 0;
+    if (!router->welcome.records)
+        return true;
+    descriptions_drop(&router->descriptions, router->snapshot.recorded);
+    for (uint32_t i = 0; i < plan->partition.chunk_count; i++) {
+        const struct chunk_range *range = &plan->partition.chunks[i];
+        if (range->server != plan->server)
+            continue;
+        struct frame *frame = descriptions_pack(&router->descriptions, page++, plan->chunk_count);
+        if (frame == NULL)
+            return false;
+        struct packet *packet = outbox_add(outbox, TO_CHECKPOINTER, MESSAGE_CHUNK_STATE);
+        packet->message.generation = router->joining.envelope.generation;
+        packet->message.chunk_state = (struct message_chunk_state){.step = router->snapshot.step,
+                                                                   .first = range->first,
+                                                                   .count = range->count,
+                                                                   .array = CHECKPOINT_DESCRIPTIONS,
+                                                                   .server = plan->server};
+        packet->payload = frame;
+    }
+    return true;
+}
+
 static void begin_snapshot(struct router *router, uint64_t now_us, struct outbox *outbox)
 {
     struct router_snapshot *snapshot = &router->snapshot;
     snapshot->owners = 0;
-    snapshot->taken = true;
+    snapshot->taken = hand_descriptions_over(router, outbox);
+    if (!snapshot->taken)
+        outbox_warn(outbox, "out of memory for a checkpoint at step %llu",
+                    (unsigned long long)snapshot->step);
     snapshot->said = snapshot->part_said = false;
     snapshot->begun_us = now_us;
     for (uint32_t i = 0; i < router->options.owner_count; i++) {

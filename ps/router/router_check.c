@@ -16,6 +16,7 @@ static void check_plan(const struct router *r)
     RULE(r->stop_step <= r->plan->job.steps, "it stops at the last step at the latest");
     RULE(r->released <= r->stop_step, "no version is given out after the last one");
     sessions_check(&r->sessions);
+    descriptions_check(&r->descriptions);
 }
 
 static void check_loading(const struct router *r)

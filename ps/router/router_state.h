@@ -11,6 +11,7 @@
 #include "ps/orders/orders.h"
 #include "ps/router/router.h"
 #include "ps/router/sessions.h"
+#include "ps/shard/descriptions.h"
 
 /* The latest CUT. */
 struct router_snapshot {
@@ -40,6 +41,7 @@ struct router {
     struct joining joining;
     struct pages pages; /* The declaration, while it comes in. */
     struct sessions sessions;
+    struct descriptions descriptions; /* Of gradients, where the run is recorded. */
     uint8_t *owner_of; /* [chunk_count] owner index of this server's chunks. */
 
     struct message_welcome welcome; /* Of this generation, as is the rest here. */

@@ -41,14 +41,14 @@ enum status update_log_reserve(struct update_log *log)
     return STATUS_OK;
 }
 
-void update_log_add(struct update_log *log, uint64_t computation, unsigned flags)
+void update_log_add(struct update_log *log, uint64_t described, unsigned flags)
 {
     if (log->over) {
         log->from++;
         return;
     }
     assert(log->count < log->capacity);
-    log->list[log->count++] = (uint32_t)((computation & NUMBER_MASK) << LOGGED_FLAGS | flags);
+    log->list[log->count++] = (uint32_t)((described & NUMBER_MASK) << LOGGED_FLAGS | flags);
 }
 
 void update_log_take_back(struct update_log *log)

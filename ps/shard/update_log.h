@@ -1,13 +1,13 @@
 /* update_log.h - the batches that a chunk has had since the last recorded snapshot, in the
- * chunk's order, each with the computation that made its gradient.
+ * chunk's order, each with the description of its gradient (descriptions.h).
  *
  *     entry: the lowest 30 bits of the number | closes | skipped
  *
- * Between two snapshots there are far fewer computations than 2^30, so a number near them
+ * Between two snapshots there are far fewer descriptions than 2^30, so a number near them
  * completes each.
  *
  * Memory: 4 bytes a batch, of at most UPDATE_LOG_MAX. Where more come, because no snapshot is
- * written, the coordinator has ended the record already (computations.h), and no more are kept.
+ * written, the record has ended already (descriptions.h), and no more are kept.
  *
  * Threads: the owner's. */
 
@@ -26,8 +26,10 @@
 #define LOGGED_FLAGS       2
 #define LOGGED_NUMBER_BITS 30
 
+/* Batches after which the record is written at a snapshot, by itself if need be. */
+#define RECORD_BATCHES_MAX 65536
 /* For the interval before the last snapshot, which the next one confirms, and the one since. */
-#define UPDATE_LOG_MAX (2 * 4 * 65536)
+#define UPDATE_LOG_MAX (2 * 4 * RECORD_BATCHES_MAX)
 
 struct update_log {
     bool over;      /* There were more than fit. */
@@ -44,7 +46,7 @@ void update_log_begin(struct update_log *log, uint64_t batches);
 /* Room for one batch, before it is applied. STATUS_MEMORY. */
 enum status update_log_reserve(struct update_log *log);
 /* The batch was applied, into reserved room; take_back: it was not, after all. */
-void update_log_add(struct update_log *log, uint64_t computation, unsigned flags);
+void update_log_add(struct update_log *log, uint64_t described, unsigned flags);
 void update_log_take_back(struct update_log *log);
 /* The last batch has made a version, with those that waited for it. */
 void update_log_close(struct update_log *log);

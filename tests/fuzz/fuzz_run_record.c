@@ -32,13 +32,14 @@ static void hash_interval(struct hash *hash, const struct run_record_reader *rea
         const struct run_record_computation *c = &s->computations[i];
         hash_update_u64(hash, c->number);
         hash_update_u64(hash, c->worker);
+        hash_update_u64(hash, c->ticket);
         hash_update_u64(hash, c->batch);
         hash_update_u64(hash, c->clock);
         hash_update(hash, c->bases, chunks * sizeof *c->bases);
     }
     for (uint32_t i = 0; i < s->gone_count; i++) {
-        hash_update_u64(hash, s->gone[i].worker);
-        hash_update_u64(hash, s->gone[i].before);
+        hash_update_u64(hash, s->gone[i].ticket);
+        hash_update_u64(hash, s->gone[i].clock);
     }
     for (uint64_t i = 0; i < (s->to.batches - s->from.batches) * chunks; i++) {
         hash_update_u64(hash, s->places[i].computation);

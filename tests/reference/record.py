@@ -39,7 +39,7 @@ class Session:
     """A file of the record: its segment, and its blocks."""
 
     def __init__(self, path):
-        self.r = r = Reader(path, b"syncopate-record\2\0\0\0")
+        self.r = r = Reader(path, b"syncopate-record\3\0\0\0")
         r.skip(4 + 8)
         self.number = r.fixed(8)
         r.skip(32 + 4)
@@ -61,13 +61,13 @@ class Session:
                 number = base = 0
                 while r.at < behind:
                     number += r.n()
-                    worker, batch, clock = r.n(), r.n(), r.n()
+                    worker, ticket, batch, clock = r.n(), r.n(), r.n(), r.n()
                     bases = [base := base + r.d()]
                     for _ in self.sizes[1:]:
                         bases.append(bases[-1] + r.d())
-                    yield "COMPUTATION", (number, worker, batch, clock, bases)
+                    yield "COMPUTATION", (number, (worker, ticket), batch, clock, bases)
             elif kind == 3:
-                yield "GONE", (r.fixed(4),)
+                yield "GONE", (r.fixed(8), r.fixed(8))
             elif kind == 4:
                 chunk, _, count, number = r.fixed(4), r.fixed(8), r.fixed(4), 0
                 for _ in range(count):

@@ -231,7 +231,7 @@ def replay_record(job):
 
 
 def replay_session(job, chunks, session):
-    known, announced, clocks = {}, [], {}  # Of this generation; since the last cut; worker -> clock -> batch.
+    known, announced, clocks = {}, [], {}  # Of this generation; since the last cut; process -> clock -> batch.
     for what, told in session.blocks():
         if what == "GENERATION":
             known, clocks = {}, {}
@@ -241,8 +241,6 @@ def replay_session(job, chunks, session):
             c.seen = batches_seen(job, clocks, worker, clock)
             clocks.setdefault(worker, {})[clock] = batch
             announced.append(c)
-        elif what == "GONE":
-            clocks.pop(told[0], None)
         elif what == "ENTRY":
             chunk, number, closes, left_out = told
             chunks[chunk].entries.append((known[number], closes, left_out))
@@ -254,7 +252,7 @@ def replay_session(job, chunks, session):
 def replay_to_cut(job, chunks, announced, batches, version):
     for chunk in chunks:
         chunk.cut = batches
-    for c in announced:  # By their numbers: what a base has had was announced before.
+    for c in announced:  # By their numbers: what a base has had comes before.
         for chunk, base in zip(chunks, c.bases):
             chunk.advance(base)
         c.compute(job, chunks)
@@ -271,7 +269,7 @@ def batches_seen(job, clocks, worker, clock):
     seen, bound = [], job.get("staleness_bound") - (job.plant == "bound-less-one")
     for other, batches in clocks.items() if job.mode == "ssp" else ():
         reached = clock - (0 if other == worker else bound)
-        holds(max(batches) >= reached - 1, "worker %d is %d batches ahead of %d", worker, clock - max(batches), other)
+        holds(max(batches) >= reached - 1, "worker %s is %d batches ahead of %s", worker, clock - max(batches), other)
         seen += [batch for k, batch in batches.items() if k < reached]
     return seen
 

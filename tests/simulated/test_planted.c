@@ -12,7 +12,7 @@
 /* wraps: batch_set_has evaluation_is_whole chunk_apply update_apply replica_apply */
 /* wraps: replica_put aggregator_offer sessions_judge work_begin async_ask owner_handle */
 /* wraps: follow_init simulated_disk_done_us checkpoint_write_part update_log_add */
-/* wraps: computation_may_leave group_close quorum_report quorum_list */
+/* wraps: descriptions_find group_close quorum_report quorum_list */
 /* wraps: quorum_counted pruned_take checkpoint_write_manifest group_add */
 /* wraps: staleness_counters_add __assert_fail */
 
@@ -36,6 +36,7 @@
 #include "ps/shard/aggregator.h"
 #include "ps/shard/batch_set.h"
 #include "ps/shard/chunk.h"
+#include "ps/shard/descriptions.h"
 #include "ps/shard/group.h"
 #include "ps/shard/pruned.h"
 #include "ps/shard/update_log.h"
@@ -68,8 +69,8 @@ enum bug {
     BOUND_OFF_BY_ONE, /* Ssp: a worker may be S + 1 ahead. */
     JOINER_AT_ZERO,   /* Ssp: whoever joins starts at clock 0, and not at the slowest's. */
     ENTRY_LOST,       /* A chunk does not note one of its batches. */
-    WRONG_NUMBER,     /* A gradient is sent under the number of another computation. */
-    SENT_EARLY,       /* A gradient is sent before what it is made from has a number. */
+    WRONG_NUMBER,     /* A gradient is logged with the description before its own. */
+    UNDESCRIBED,      /* A gradient is taken though its description is not here. */
     NO_FRESH_PULL,    /* Ssp: a batch given late is computed from the values that are here. */
     RATE_ON_GRADIENT, /* What staleness takes off the rate is taken off the gradient. */
     GROUP_KEPT,       /* What a chunk holds is not applied before a cut. */
@@ -135,8 +136,8 @@ static const char *const bug_names[BUG_COUNT] = {
     "bound off by one",
     "joiner at clock 0",
     "a record entry lost",
-    "a computation under a wrong number",
-    "sent before its announcement is confirmed",
+    "a gradient with another's description",
+    "a gradient without its description",
     "no fresh pull",
     "rate applied to the gradient",
     "group open at a cut",
@@ -284,12 +285,12 @@ enum status __real_follow_init(struct follow *follow, const struct job *job, uin
 enum status __wrap_follow_init(struct follow *follow, const struct job *job, uint32_t chunk_count);
 enum status __real_group_close(struct chunk *chunk);
 enum status __wrap_group_close(struct chunk *chunk);
-void __real_update_log_add(struct update_log *log, uint64_t computation, unsigned flags);
-void __wrap_update_log_add(struct update_log *log, uint64_t computation, unsigned flags);
-bool __real_computation_may_leave(const struct computation *computation, uint64_t batch,
-                                  uint64_t *number);
-bool __wrap_computation_may_leave(const struct computation *computation, uint64_t batch,
-                                  uint64_t *number);
+void __real_update_log_add(struct update_log *log, uint64_t described, unsigned flags);
+void __wrap_update_log_add(struct update_log *log, uint64_t described, unsigned flags);
+uint64_t __real_descriptions_find(const struct descriptions *descriptions, uint32_t worker,
+                                  uint64_t ticket, uint64_t count);
+uint64_t __wrap_descriptions_find(const struct descriptions *descriptions, uint32_t worker,
+                                  uint64_t ticket, uint64_t count);
 void __wrap___assert_fail(const char *assertion, const char *file, unsigned line,
                           const char *function) __attribute__((noreturn));
 
@@ -375,24 +376,24 @@ struct tally __wrap_quorum_counted(const struct quorum *quorum)
 }
 
 /* The others move up, so that nothing but what they are of is wrong. */
-void __wrap_update_log_add(struct update_log *log, uint64_t computation, unsigned flags)
+void __wrap_update_log_add(struct update_log *log, uint64_t described, unsigned flags)
 {
     bool lost = planted == ENTRY_LOST && log->count > 0 && is_chosen();
-    __real_update_log_add(log, computation, flags);
+    __real_update_log_add(log, described, flags);
     if (lost)
         log->list[log->count - 1] = log->list[log->count - 2];
 }
 
-bool __wrap_computation_may_leave(const struct computation *computation, uint64_t batch,
-                                  uint64_t *number)
+uint64_t __wrap_descriptions_find(const struct descriptions *descriptions, uint32_t worker,
+                                  uint64_t ticket, uint64_t count)
 {
-    bool may = __real_computation_may_leave(computation, batch, number);
-    if (planted == WRONG_NUMBER && may && *number > 1 && is_chosen())
-        --*number;
-    if (planted != SENT_EARLY || may || !computation->open || computation->batch != batch)
-        return may;
+    uint64_t number = __real_descriptions_find(descriptions, worker, ticket, count);
+    if (planted == WRONG_NUMBER && number > 1 && is_chosen())
+        return number - 1;
+    if (planted != UNDESCRIBED || number != 0 || count == 0 || descriptions->next == 1)
+        return number;
     times++;
-    return true;
+    return descriptions->next - 1;
 }
 
 bool __wrap_batch_set_has(const struct batch_set *set, uint64_t batch)

@@ -187,11 +187,24 @@ static void ask_replica(const struct exchange *x, struct message_exchange *excha
         exchange->replica = replica_hash_of(x->replica, exchange->chunk);
 }
 
+/* What is pushed with a count is described once, and again before it is asked for again. */
+static void describe(const struct exchange *x, const struct envelope *envelope,
+                     const struct message_exchange *what, uint32_t server, struct outbox *outbox)
+{
+    struct link *link = &x->links[server];
+    if (what->count == 0 || link->described)
+        return;
+    assert(what->count == x->computation->count);
+    computation_describe(x->computation, envelope, server, outbox);
+    link->described = true;
+}
+
 static struct message_exchange *add_header(const struct exchange *x,
                                            const struct envelope *envelope, uint32_t node,
                                            uint32_t chunk, uint64_t request, struct packet **packet,
                                            struct outbox *outbox)
 {
+    describe(x, envelope, &x->pushed[node].what, x->partition->chunks[chunk].server, outbox);
     *packet = envelope_to_server_as(envelope, x->partition->chunks[chunk].server, MESSAGE_EXCHANGE,
                                     request, outbox);
     struct message_exchange *exchange = &(*packet)->message.exchange;
@@ -322,6 +335,8 @@ static enum status add_node(struct exchange *x, struct envelope *envelope,
     memset(pushed->sent, NOT_SENT, chunk_count * sizeof *pushed->sent);
     pushed->what = *what;
     pushed->gradient = gradient != NULL ? frame_retain(gradient) : NULL;
+    for (uint32_t i = 0; i < x->job->server_count; i++)
+        x->links[i].described = false;
     pushed->first_request = envelope->last_request + 1;
     envelope->last_request += chunk_count;
     x->pushed_count++;
@@ -772,6 +787,7 @@ void exchange_tick(struct exchange *exchange, struct envelope *envelope, uint64_
         if (link->unanswered == 0 || now_us - link->asked_us < link->retry_us)
             continue;
         link->asked_us = now_us;
+        link->described = false;
         link->retry_us = 2 * link->retry_us < EXCHANGE_RETRY_MOST_US ? 2 * link->retry_us
                                                                      : EXCHANGE_RETRY_MOST_US;
         for (uint32_t i = link->first_chunk; i < x->partition->chunk_count;

@@ -48,6 +48,7 @@
 #include "common/wire/envelope.h"
 #include "worker/client/replica.h"
 #include "worker/client/version_skew.h"
+#include "worker/mode/computation.h"
 
 #define EXCHANGE_RETRY_US      1000000u   /* Without any progress; doubles. */
 #define EXCHANGE_RETRY_MOST_US 4000000u   /* Doubled up to this. */
@@ -79,6 +80,8 @@ struct exchange {
     float *parameters;       /* [elements] for values that are copied. */
     const float *view;       /* [elements] the parameters that have come. */
     struct replica *replica; /* The session's, to which sums are applied. NULL: values come. */
+    /* The session's: what gradients with a count are made from. NULL: none has one. */
+    const struct computation *computation;
     struct asked *chunks;
     struct link *links;
     uint32_t report_chunk; /* Whose EXCHANGE carries the report: server 0's first. */

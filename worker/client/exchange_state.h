@@ -32,6 +32,7 @@ struct link {
     uint64_t unconfirmed_bytes;   /* Sent and not confirmed. */
     struct bandwidth_share share; /* The window where workers keep together. */
     uint64_t ahead_bytes;         /* Of the last node: sent, and its values not come. */
+    bool described;               /* GRADIENT has gone ahead of what is sent. */
     bool answered;                /* Values have come since it was begun. */
     bool here;                    /* By its address the server is on this host. */
     bool near;                    /* Values lay in memory that is shared. */

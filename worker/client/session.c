@@ -51,6 +51,7 @@ enum status session_create(struct session **session, const struct session_option
     enum status status = follow_init(&s->follow, options->job, options->partition->chunk_count);
     if (status == STATUS_OK)
         status = exchange_init(&s->exchange, options->job, options->partition, options->parameters);
+    s->exchange.computation = &s->follow.computation;
     if (status == STATUS_OK && job_mode(options->job)->replicates) {
         status = replica_init(&s->replica, options->job, options->partition, options->parameters);
         s->exchange.replica = &s->replica;
@@ -75,7 +76,6 @@ void session_destroy(struct session **session)
     if ((*session)->exchange.chunks != NULL)
         exchange_free(&(*session)->exchange);
     replica_free(&(*session)->replica);
-    deferred_push_forget(&(*session)->deferred);
     scoring_free(&(*session)->scoring);
     frame_release((*session)->sets);
     follow_free(&(*session)->follow);
@@ -137,20 +137,13 @@ const char *session_waiting(const struct session *session, double *seconds, uint
     return waits && what[0] != '\0' ? what : NULL;
 }
 
-/* Nothing is under way any more, nor about to be. */
-static void forget_pushed(struct session *s)
-{
-    exchange_forget(&s->exchange);
-    deferred_push_forget(&s->deferred);
-}
-
 /* Over for this worker: the trainer hears it and lets go. */
 static void tell_end(struct session *s, struct outbox *outbox)
 {
     if (!s->joining.over || s->end_passed)
         return;
     s->end_passed = true;
-    forget_pushed(s);
+    exchange_forget(&s->exchange);
     scoring_forget(&s->scoring);
     struct packet *packet = outbox_add(outbox, TO_TRAINER, MESSAGE_FINISHED);
     packet->message.stop.exit_code = (uint32_t)s->joining.exit_code;
@@ -183,19 +176,12 @@ static void end_left(struct session *s, const char *reason, struct outbox *outbo
  * first: so nothing is computed twice, and the last to leave leaves all chunks at one version. */
 static void announce(struct session *s, uint64_t now_us, struct outbox *outbox)
 {
-    s->announcements.leave_held = s->exchanged &&
-                                  (s->exchange.under_way > 0 || s->deferred.waits) &&
-                                  now_us - s->leave_us < FINISH_US;
+    s->announcements.leave_held =
+        s->exchanged && s->exchange.under_way > 0 && now_us - s->leave_us < FINISH_US;
     announcements_tick(&s->announcements, s->envelope, now_us, outbox);
 }
 
 /* --- giving work --------------------------------------------------------------------------- */
-
-/* A gradient is in flight, or waits for its number: that is an exchange, and no waiting. */
-static bool exchanges(const struct session *s)
-{
-    return s->exchange.under_way > 0 || s->deferred.waits;
-}
 
 /* There is work. The trainer has waited for it since all parameters were here, less what it
  * scored meanwhile, for any reason of the mode. Waits are measured here only. */
@@ -236,18 +222,17 @@ static void hand_to_trainer(struct session *s, uint64_t step, bool enough, uint6
 
 static bool trainer_waits(const struct session *s)
 {
-    return (s->trainer == IDLE && !s->deferred.waits) ||
-           (s->trainer == DONE && s->follow.rules->has_more(&s->follow));
+    return s->trainer == IDLE || (s->trainer == DONE && s->follow.rules->has_more(&s->follow));
 }
 
 /* The trainer is about to compute this batch from these values. */
 static void begin_computation(struct session *s, uint64_t batch)
 {
     struct computation *computation = &s->follow.computation;
-    if (!computation->announces)
+    if (!computation->records)
         return;
     exchange_versions(&s->exchange, computation->versions);
-    computation_begin(computation, batch);
+    computation_begin(computation, batch, s->envelope->ticket);
 }
 
 /* Send what the mode has noted, in as few messages as possible. A worker that was welcomed again
@@ -278,7 +263,7 @@ static void give_score(struct session *s, uint64_t now_us, struct outbox *outbox
     times_scores(&s->times);
     /* Where the trainer is not done, its next batch says what it waited for: a gate, perhaps,
      * and a worker. */
-    if (s->trainer == DONE && !exchanges(s))
+    if (s->trainer == DONE && s->exchange.under_way == 0)
         note_wait(s, now_us);
 }
 
@@ -306,7 +291,7 @@ static void go_on(struct session *s, uint64_t now_us, struct outbox *outbox)
  * owe what the others have made meanwhile. */
 static void join_flow(struct session *s, uint64_t now_us, struct outbox *outbox)
 {
-    forget_pushed(s);
+    exchange_forget(&s->exchange);
     s->have_parameters = false;
     s->waiting_us = s->rounds == 0 ? now_us : s->waiting_us;
     if (++s->rounds <= ROUNDS_AT_ONCE)
@@ -320,7 +305,7 @@ static void join_flow(struct session *s, uint64_t now_us, struct outbox *outbox)
 static void catch_up(struct session *s, uint64_t version, uint64_t now_us, struct outbox *outbox)
 {
     const struct message_exchange what = {.want = true, .want_version = version};
-    forget_pushed(s);
+    exchange_forget(&s->exchange);
     s->have_parameters = s->exchanged = false;
     s->follow.step = version;
     enum status status = exchange_push(&s->exchange, s->envelope, &what, NULL, now_us, outbox);
@@ -387,7 +372,7 @@ static void leave_generation(struct session *s, uint64_t now_us)
     s->ask_at_us = 0;
     s->have_parameters = false;
     s->waiting_us = now_us;
-    forget_pushed(s);
+    exchange_forget(&s->exchange);
     if (s->exchange.replica != NULL)
         replica_forget(&s->replica);
     scoring_forget(&s->scoring);
@@ -442,7 +427,7 @@ static void handle_start(struct session *s, const struct message *message, struc
         (same && start->assignment <= s->start.assignment))
         return;
     bool light = only_members_change(s, message);
-    if (!light && s->trainer != BUSY && !exchanges(s))
+    if (!light && s->trainer != BUSY && s->exchange.under_way == 0)
         note_wait(s, now_us);
     if (!light && exchange_has_pushed(&s->exchange, &pushed) && pushed >= s->apart_below)
         s->apart_below = pushed + 1;
@@ -456,7 +441,7 @@ static void handle_start(struct session *s, const struct message *message, struc
     frame_release(s->sets);
     s->sets = sets != NULL ? frame_retain(sets) : NULL;
     s->follow.closed_end = end_of_sets(sets);
-    s->follow.computation.announces = start->records;
+    s->follow.computation.records = start->records;
     s->start_passed = false;
     s->rejoined = false;
     s->waiting_us = now_us;
@@ -468,7 +453,7 @@ static void handle_start(struct session *s, const struct message *message, struc
         return;
     s->follow.rules->forget(&s->follow);
     announcements_forget_done(&s->announcements);
-    forget_pushed(s);
+    exchange_forget(&s->exchange);
     s->ask_at_us = 0;
     s->have_parameters = false;
     s->abandoned = s->trainer == BUSY;
@@ -558,19 +543,6 @@ static void push(struct session *s, struct message_exchange *what, struct frame 
         take_outcome(s, EXCHANGE_MEMORY, now_us, outbox);
 }
 
-/* Its number has come. The exchange began when it was computed. */
-static void push_held(struct session *s, uint64_t now_us, struct outbox *outbox)
-{
-    struct deferred_push deferred = s->deferred;
-    if (!deferred.waits || !computation_may_leave(&s->follow.computation, deferred.what.step,
-                                                  &deferred.what.computation))
-        return;
-    s->deferred = (struct deferred_push){0};
-    push(s, &deferred.what, deferred.gradient, now_us, outbox);
-    s->exchange.began_us = deferred.since_us;
-    deferred_push_forget(&deferred);
-}
-
 static void handle_work(struct session *s, const struct message *message, uint64_t now_us,
                         struct outbox *outbox)
 {
@@ -586,7 +558,6 @@ static void handle_work(struct session *s, const struct message *message, uint64
         s->whom = message->work.whom;
     }
     s->follow.rules->work(&s->follow, s->envelope, message, now_us, outbox);
-    push_held(s, now_us, outbox);
     go_on(s, now_us, outbox);
 }
 
@@ -690,7 +661,6 @@ static void leave_out(struct session *s, uint64_t gap_us, uint64_t now_us)
     s->busy_us += gap_us;
     s->complete_us = times_later(s->complete_us, gap_us, now_us);
     s->stopped_us += is_busy(s) || s->exchange.read_to > 0 ? gap_us : 0;
-    s->deferred.since_us = times_later(s->deferred.since_us, gap_us, now_us);
     s->scoring.given_us = times_later(s->scoring.given_us, gap_us, now_us);
     times_resume(&s->times, gap_us, now_us);
     exchange_resume(&s->exchange, gap_us, now_us);
@@ -784,9 +754,8 @@ static void complete_report(struct session *s, struct message_report *report, ui
 static void finish_abandoned(struct session *s, struct message_exchange *what, bool last,
                              struct frame *gradient, uint64_t now_us, struct outbox *outbox)
 {
-    bool current = s->work_generation == s->envelope->generation &&
-                   s->options.job->delay_compensation <= 0 &&
-                   computation_may_leave(&s->follow.computation, what->step, &what->computation);
+    bool current =
+        s->work_generation == s->envelope->generation && s->options.job->delay_compensation <= 0;
     enum status status = STATUS_OK;
     s->exchange.apart = true; /* Earlier pushes may still lie where this gradient would go. */
     if (current && (what->gradient || what->skip))
@@ -805,7 +774,7 @@ static void finish_abandoned(struct session *s, struct message_exchange *what, b
         s->trainer = IDLE;
         s->abandoned = false;
         s->waiting_us = now_us;
-        forget_pushed(s);
+        exchange_forget(&s->exchange);
     }
 }
 
@@ -820,6 +789,9 @@ static void trainer_exchange(struct session *s, const struct packet *packet, uin
     s->stopped_us = 0;
     bool last = what.want;
     what.want = last && !s->abandoned;
+    what.count = s->follow.computation.records && (what.gradient || what.skip)
+                     ? s->follow.computation.count
+                     : 0;
     if (s->abandoned) {
         s->follow.rules->push(&s->follow, &what);
         finish_abandoned(s, &what, last, packet->payload, now_us, outbox);
@@ -831,10 +803,7 @@ static void trainer_exchange(struct session *s, const struct packet *packet, uin
         joining_wait(&s->joining, "");
         s->exchanged = packet->payload != NULL;
     }
-    if (computation_may_leave(&s->follow.computation, what.step, &what.computation))
-        push(s, &what, packet->payload, now_us, outbox);
-    else
-        deferred_push_keep(&s->deferred, &what, packet->payload, now_us);
+    push(s, &what, packet->payload, now_us, outbox);
     give_score(s, now_us, outbox);
 }
 
@@ -917,8 +886,6 @@ static void leave_out_scoring(struct session *s, uint64_t now_us)
 {
     if (s->exchange.under_way > 0)
         s->exchange.began_us += scoring_us(&s->scoring, s->exchange.began_us, now_us);
-    if (s->deferred.waits)
-        s->deferred.since_us += scoring_us(&s->scoring, s->deferred.since_us, now_us);
     s->complete_us += scoring_us(&s->scoring, s->complete_us, now_us);
     times_scored(&s->times, s->scoring.given_us, now_us);
     s->busy_us = s->waiting_us = now_us;
@@ -1066,7 +1033,6 @@ static void check_waiting(struct session *s, uint64_t now_us, struct outbox *out
              s->joining.joining         ? "does not let this worker in again"
              : s->trainer == DONE       ? "does not end the job"
              : s->start.assignment == 0 ? "does not start the job"
-             : s->deferred.waits        ? "does not number what was computed"
              : s->exchange.under_way    ? "lets it go on though the step does not end"
                                         : "gives no work",
              wording_duration(waited).text, what[0] != '\0' ? ": " : "", what);
@@ -1094,8 +1060,7 @@ int session_patience_ms(const struct session *session)
 
 static bool is_idle(const struct session *s)
 {
-    return s->have_parameters && s->trainer == IDLE && s->exchange.under_way == 0 &&
-           !s->deferred.waits;
+    return s->have_parameters && s->trainer == IDLE && s->exchange.under_way == 0;
 }
 
 static void tick_member(struct session *s, uint64_t now_us, struct outbox *outbox)

@@ -35,12 +35,6 @@ static void check_trainer(const struct session *s)
          "what the trainer reads is here");
     RULE(busy || s->exchange.pushed_count == 0 || s->exchange.under_way > 0,
          "gradients are kept until they are answered");
-    RULE(IMPLIES(s->deferred.waits, s->trainer == IDLE && s->exchange.under_way == 0),
-         "what waits for its number is not under way");
-    RULE(
-        IMPLIES(s->deferred.waits, s->follow.computation.open && s->follow.computation.number == 0),
-        "nothing waits for a number that is here");
-    RULE(s->deferred.waits || s->deferred.gradient == NULL, "what does not wait is let go");
     RULE(IMPLIES(s->announcements.done, s->trainer == DONE), "DONE is said for the trainer");
 }
 
@@ -54,8 +48,7 @@ void session_check(const struct session *session)
     follow_check(&s->follow);
     announcements_check(&s->announcements, s->envelope);
     RULE(s->end_passed == s->joining.over, "the trainer knows the end as soon as it is there");
-    RULE(IMPLIES(s->end_passed,
-                 s->exchange.pushed_count == 0 && s->exchange.under_way == 0 && !s->deferred.waits),
+    RULE(IMPLIES(s->end_passed, s->exchange.pushed_count == 0 && s->exchange.under_way == 0),
          "after the end nothing is under way");
     if (s->end_passed)
         return;

@@ -8,7 +8,6 @@
 
 #include "common/trace/times.h"
 #include "worker/client/announcements.h"
-#include "worker/client/deferred_push.h"
 #include "worker/client/exchange.h"
 #include "worker/client/scoring.h"
 #include "worker/client/session.h"
@@ -24,9 +23,8 @@ struct session {
     uint8_t *job_bytes; /* [job_size] the declaration. */
     uint32_t job_size;
     struct exchange exchange;
-    struct replica replica;        /* Where workers make the updates too; else empty. */
-    struct follow follow;          /* The mode's state, and the steps that it is at. */
-    struct deferred_push deferred; /* A gradient whose number is not here yet. */
+    struct replica replica; /* Where workers make the updates too; else empty. */
+    struct follow follow;   /* The mode's state, and the steps that it is at. */
     struct announcements announcements;
     struct scoring scoring; /* Shares of scores, beside training. */
 

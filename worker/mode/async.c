@@ -17,7 +17,6 @@ void follow_async_forget(struct follow *follow)
 {
     lease_book_forget(book_of(follow));
     follow->refusals = 0;
-    computation_forget(&follow->computation);
 }
 
 enum next follow_async_next(struct follow *follow, uint64_t *step)
@@ -88,7 +87,6 @@ void follow_async_work(struct follow *follow, struct envelope *envelope,
     (void)outbox;
     if (message->work.enough && message->work.batch < follow->stop_step)
         follow->stop_step = message->work.batch;
-    computation_heard(&follow->computation, message->request, message->work.computation);
     lease_book_work(book_of(follow), envelope, message, now_us);
 }
 
@@ -102,7 +100,7 @@ void follow_async_tick(struct follow *follow, struct envelope *envelope, bool id
 void follow_async_speak(struct follow *follow, struct envelope *envelope, uint64_t now_us,
                         struct outbox *outbox)
 {
-    lease_book_speak(book_of(follow), &follow->computation, envelope, now_us, outbox);
+    lease_book_speak(book_of(follow), envelope, now_us, outbox);
 }
 
 bool follow_async_has_more(const struct follow *follow)

@@ -36,7 +36,7 @@ struct follow {
     uint64_t step;                   /* Version held or asked for; or the latest batch. */
     uint64_t stop_step;              /* The last version of the job. */
     uint64_t closed_end;             /* START has the leaf sets of the steps before this one. */
-    struct computation computation;  /* The one under way, where it is announced. */
+    struct computation computation;  /* The latest one, where the run is recorded. */
     bool refused;                    /* Some chunk refused the latest gradient as too stale. */
     uint32_t refusals;               /* How often the batch under way was refused. */
 };

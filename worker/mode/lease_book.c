@@ -45,6 +45,7 @@ void lease_book_finish(struct lease_book *book, struct envelope *envelope)
 {
     note(book, envelope, true, book->current);
     book->current = UINT64_MAX;
+    book->clock++;
 }
 
 void lease_book_again(struct lease_book *book)
@@ -54,47 +55,18 @@ void lease_book_again(struct lease_book *book)
     book->current = UINT64_MAX;
 }
 
-/* The latest finished batch that the coordinator may not have heard of. */
-static const struct lease_said *unheard(const struct lease_book *book)
-{
-    for (uint32_t i = book->said_count; i-- > 0;)
-        if (book->said[i].finished)
-            return &book->said[i];
-    return NULL;
-}
-
-/* `said`, or NULL. An announced batch begins when the one before is finished, and LEASEs
- * overtake each other. So a LEASE that announces repeats what is finished. */
-static void add_lease(const struct lease_book *book, const struct lease_said *said,
-                      const struct envelope *envelope, uint64_t request,
-                      struct computation *computation, uint64_t now_us, struct outbox *outbox)
-{
-    struct packet *packet = envelope_to_server_as(envelope, 0, MESSAGE_LEASE, request, outbox);
-    if (computation_goes_with(computation, request, said != NULL && said->said))
-        computation_announce(computation, packet, now_us);
-    if (packet->message.lease.announces && (said == NULL || !said->finished))
-        said = unheard(book);
-    if (said != NULL) {
-        packet->message.lease.finished = said->finished;
-        packet->message.lease.batch = said->batch;
-    }
-}
-
-void lease_book_speak(struct lease_book *book, struct computation *computation,
-                      struct envelope *envelope, uint64_t now_us, struct outbox *outbox)
+void lease_book_speak(struct lease_book *book, struct envelope *envelope, uint64_t now_us,
+                      struct outbox *outbox)
 {
     for (uint32_t i = 0; i < book->said_count; i++) {
         struct lease_said *said = &book->said[i];
         if (said->said && now_us - said->said_us < REPEAT_US)
             continue;
-        add_lease(book, said, envelope, said->request, computation, now_us, outbox);
+        envelope_to_server_as(envelope, 0, MESSAGE_LEASE, said->request, outbox)->message.lease =
+            (struct message_lease){.finished = said->finished, .batch = said->batch};
         said->said = true;
         said->said_us = now_us;
     }
-    if (computation_is_due(computation, now_us))
-        add_lease(book, NULL, envelope,
-                  computation->request != 0 ? computation->request : ++envelope->last_request,
-                  computation, now_us, outbox);
 }
 
 static void heard(struct lease_book *book, uint64_t request)
@@ -147,6 +119,7 @@ void lease_book_work(struct lease_book *book, struct envelope *envelope,
     uint64_t batch = message->work.batch;
     heard(book, message->request);
     book->answered_us = now_us;
+    book->clock = message->work.clock > book->clock ? message->work.clock : book->clock;
     if (message->work.enough)
         book->enough = true;
     if (message->work.enough || message->work.none || batch >= book->job->steps ||

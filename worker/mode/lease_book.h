@@ -2,8 +2,7 @@
  *
  * A batch is taken once, however often WORK brings it: repeats can come long after it is done. A
  * LEASE is repeated under its number until a WORK with that number comes. A worker without work
- * asks again and again. News are noted first and sent by lease_book_speak, so that one LEASE
- * says what is finished and what is computed next.
+ * asks again and again. News are noted first and sent by lease_book_speak.
  *
  * Threads: the session's. Time arrives as an argument. */
 
@@ -16,7 +15,6 @@
 #include "common/job/job.h"
 #include "common/wire/envelope.h"
 #include "common/wire/message.h"
-#include "worker/mode/computation.h"
 
 #define LEASES_HELD_MAX  4    /* More than the coordinator gives. */
 #define LEASES_SAID_MAX  8    /* Without an answer; the oldest is forgotten for a ninth. */
@@ -35,6 +33,7 @@ struct lease_book {
     uint32_t held_count;
     uint64_t current;                      /* Being computed or exchanged; UINT64_MAX for none. */
     bool enough;                           /* There will be no more. */
+    uint64_t clock;                        /* Batches that are finished, from WORK's on. */
     uint64_t taken[LEASES_TAKEN_MAX / 64]; /* Bits: of batches below taken_end, those ever taken. */
     uint64_t taken_end;
     struct lease_said said[LEASES_SAID_MAX]; /* Oldest first. */
@@ -69,8 +68,8 @@ void lease_book_tick(struct lease_book *book, struct envelope *envelope, bool id
                      uint64_t now_us);
 
 /* Send what is new, or has had no answer for a while. */
-void lease_book_speak(struct lease_book *book, struct computation *computation,
-                      struct envelope *envelope, uint64_t now_us, struct outbox *outbox);
+void lease_book_speak(struct lease_book *book, struct envelope *envelope, uint64_t now_us,
+                      struct outbox *outbox);
 
 /* See common/base/invariant.h. */
 void lease_book_check(const struct lease_book *book);

@@ -55,6 +55,7 @@ static enum next ssp_next(struct follow *follow, uint64_t *step)
     }
     enum next next = follow_async_next(follow, step);
     state->computing = next == NEXT_COMPUTE;
+    follow->computation.clock = state->async.book.clock;
     return next;
 }
 

@@ -24,15 +24,12 @@ void rewritten_record_interval(struct run_record_writer *writer,
                                const struct run_record_reader *reader)
 {
     const struct run_record_interval *s = &reader->interval;
-    uint32_t gone = 0;
     if (s->begins)
         run_record_writer_generation(writer, s->generation);
-    for (uint32_t i = 0; i <= s->computation_count; i++) {
-        while (gone < s->gone_count && s->gone[gone].before == i)
-            run_record_writer_gone(writer, s->gone[gone++].worker);
-        if (i < s->computation_count)
-            run_record_writer_computation(writer, &s->computations[i]);
-    }
+    for (uint32_t i = 0; i < s->gone_count; i++)
+        run_record_writer_gone(writer, &s->gone[i]);
+    for (uint32_t i = 0; i < s->computation_count; i++)
+        run_record_writer_computation(writer, &s->computations[i]);
     for (uint32_t chunk = 0; chunk < reader->segment.chunk_count; chunk++)
         write_entries(writer, s, chunk);
     if (s->sets.bytes != NULL)

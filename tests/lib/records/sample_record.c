@@ -11,7 +11,7 @@
 
 struct worker {
     bool busy, here;
-    uint64_t clock;
+    uint64_t ticket, clock;
     uint64_t held[CHUNKS_MAX]; /* Versions when it had finished its last. */
     uint64_t pushed;           /* A bit a chunk. */
     size_t computation;
@@ -20,7 +20,6 @@ struct worker {
 struct computation {
     struct run_record_computation record;
     uint64_t bases[CHUNKS_MAX];
-    uint32_t gone; /* A bit for each worker that went before it. */
     bool used;
 };
 
@@ -31,7 +30,8 @@ struct training {
     size_t returned_count;
     struct computation *computations;
     size_t count, capacity;
-    uint32_t gone;
+    struct run_record_gone *gone; /* [gone_count] */
+    size_t gone_count;
     struct run_record_entry *entries; /* [chunk][batches] */
     uint64_t places[CHUNKS_MAX], versions[CHUNKS_MAX];
     uint64_t *owner; /* [chunk][batches] which computation's it is; 0: not had. */
@@ -120,6 +120,7 @@ static void come(struct training *t, struct worker *worker)
     if (worker->here)
         return;
     worker->clock = least_clock(t);
+    worker->ticket = ++t->record->tickets;
     worker->here = true;
     memcpy(worker->held, t->versions, sizeof worker->held);
 }
@@ -140,13 +141,13 @@ static void compute(struct training *t, uint32_t index)
         assert(t->computations != NULL);
     }
     struct computation *c = &t->computations[t->count];
-    *c = (struct computation){.gone = t->gone};
+    *c = (struct computation){0};
+    c->record.ticket = worker->ticket;
     c->record.number = r->at.computation++;
     c->record.worker = index;
     c->record.batch = r->at.batches + batch;
     c->record.clock = r->bound == MODE_UNBOUNDED ? 0 : worker->clock;
     memcpy(c->bases, r->held ? worker->held : t->versions, sizeof c->bases);
-    t->gone = 0;
     worker->busy = true;
     worker->pushed = 0;
     worker->computation = t->count++;
@@ -188,7 +189,9 @@ static void act(struct training *t)
         compute(t, index);
     } else if ((double)draw(t, 1000) < 1000 * t->record->loss) {
         worker->busy = worker->here = false;
-        t->gone |= 1u << index;
+        t->gone = realloc(t->gone, (t->gone_count + 1) * sizeof *t->gone);
+        assert(t->gone != NULL);
+        t->gone[t->gone_count++] = (struct run_record_gone){worker->ticket, worker->clock};
         t->returned[t->returned_count++] =
             t->computations[worker->computation].record.batch - t->record->at.batches;
     } else if (!(worker->pushed >> chunk & 1)) {
@@ -207,11 +210,10 @@ static bool is_done(const struct training *t)
 static void tell(struct training *t)
 {
     struct sample_record *r = t->record;
+    for (size_t i = 0; i < t->gone_count; i++)
+        run_record_writer_gone(&r->writer, &t->gone[i]);
     for (size_t i = 0; i < t->count; i++) {
         struct computation *c = &t->computations[i];
-        for (uint32_t worker = 0; worker < r->workers; worker++)
-            if (c->gone >> worker & 1)
-                run_record_writer_gone(&r->writer, worker);
         c->record.bases = c->bases;
         if (c->used)
             run_record_writer_computation(&r->writer, &c->record);
@@ -250,4 +252,5 @@ void sample_record_train(struct sample_record *record, uint64_t batches)
     free(t.entries);
     free(t.owner);
     free(t.computations);
+    free(t.gone);
 }

@@ -20,7 +20,8 @@ struct sample_record {
     bool held;               /* Whoever has waited computes from what it held before: not ssp. */
     struct run_record_snapshot at;
     uint64_t generation;
-    uint64_t torn; /* Batches that have entries of two computations. */
+    uint64_t tickets; /* Of workers that have come. */
+    uint64_t torn;    /* Batches that have entries of two computations. */
 };
 
 /* A first session of `chunks` chunks of 16 elements, 32, 48 and so on. */

@@ -6,16 +6,12 @@
 
 #include <string.h>
 
-#include "common/job/bases.h"
 #include "tests/lib/post.h"
 #include "tests/lib/suite.h"
-
-#define CHUNKS 3
 
 struct fixture {
     struct job job;
     struct lease_book book;
-    struct computation computation;
     struct envelope envelope;
     struct post post;
     uint64_t now_us;
@@ -28,12 +24,10 @@ static void open_fixture(struct fixture *f)
     f->job.steps = 100000;
     f->now_us = 1000000;
     lease_book_init(&f->book, &f->job);
-    ck_assert_int_eq(computation_init(&f->computation, CHUNKS), STATUS_OK);
 }
 
 static void close_fixture(struct fixture *f)
 {
-    computation_free(&f->computation);
     post_free(&f->post);
     job_free(&f->job);
 }
@@ -43,7 +37,7 @@ static void close_fixture(struct fixture *f)
 
 static void speak(struct fixture *f)
 {
-    lease_book_speak(&f->book, &f->computation, &f->envelope, f->now_us, &f->post.outbox);
+    lease_book_speak(&f->book, &f->envelope, f->now_us, &f->post.outbox);
 }
 
 static void work(struct fixture *f, uint64_t request, uint64_t batch)
@@ -188,148 +182,20 @@ TEST(with_enough_nobody_asks)
     ck_assert_uint_eq(post_count_all(&f->post), 0);
 }
 
-/* --- what is computed ---------------------------------------------------------------------- */
+/* --- clocks -------------------------------------------------------------------------------- */
 
-static void begin(struct fixture *f, uint64_t batch, uint64_t version)
+TEST(a_clock_begins_as_server_0_says_and_counts_what_is_finished)
 {
-    for (uint32_t i = 0; i < CHUNKS; i++)
-        f->computation.versions[i] = version + i;
-    f->computation.announces = true;
-    computation_begin(&f->computation, batch);
-}
-
-TEST(the_lease_that_finishes_a_batch_announces_the_next)
-{
-    uint64_t batch, number;
-    work(f, 0, 7);
-    work(f, 0, 8);
-    ck_assert(lease_book_next(&f->book, &batch));
-    lease_book_finish(&f->book, &f->envelope);
-    ck_assert(lease_book_next(&f->book, &batch));
-    begin(f, batch, 40);
-    speak(f);
-    ck_assert_uint_eq(post_count(&f->post, TO_SERVER, MESSAGE_LEASE), 1);
-    const struct message *lease = &post_find(&f->post, TO_SERVER, MESSAGE_LEASE)->message;
-    const uint64_t most = 42;
-    uint64_t versions[CHUNKS];
-    ck_assert(lease->lease.finished && lease->lease.announces);
-    ck_assert_uint_eq(lease->lease.batch, 7);
-    ck_assert_uint_eq(lease->lease.bases_of, 8);
-    ck_assert(bases_decode(lease->lease.bases, lease->lease.bases_bytes, most, versions, CHUNKS));
-    ck_assert_uint_eq(versions[CHUNKS - 1], most);
-    ck_assert(!computation_may_leave(&f->computation, 8, &number));
-    computation_heard(&f->computation, lease->request, 5);
-    ck_assert(computation_may_leave(&f->computation, 8, &number));
-    ck_assert_uint_eq(number, 5);
-    ck_assert(!computation_may_leave(&f->computation, 9, &number));
-}
-
-/* WORK was late: what is computed next is announced in a LEASE of its own, which may overtake the one
- * that says what was finished before it. */
-TEST(an_announcement_says_again_what_was_finished_before_it)
-{
-    uint64_t batch;
-    work(f, 0, 7);
-    finish_next(f, 7);
-    post_clear(&f->post);
-    work(f, 0, 8);
-    ck_assert(lease_book_next(&f->book, &batch));
-    begin(f, batch, 40);
-    speak(f);
-    ck_assert_uint_eq(post_count(&f->post, TO_SERVER, MESSAGE_LEASE), 1);
-    const struct message *lease = &post_find(&f->post, TO_SERVER, MESSAGE_LEASE)->message;
-    ck_assert(lease->lease.announces && lease->lease.finished);
-    ck_assert_uint_eq(lease->lease.bases_of, 8);
-    ck_assert_uint_eq(lease->lease.batch, 7);
-}
-
-TEST(what_is_computed_is_announced_until_it_has_a_number)
-{
-    uint64_t number;
-    begin(f, 7, 40);
-    for (unsigned i = 0; i < 3; i++, f->now_us += 500000) {
-        speak(f);
-        speak(f); /* Not twice. */
-        ck_assert_uint_eq(post_count(&f->post, TO_SERVER, MESSAGE_LEASE), 1);
-        const struct message *lease = &post_find(&f->post, TO_SERVER, MESSAGE_LEASE)->message;
-        ck_assert_uint_eq(lease->request, 1);
-        ck_assert(lease->lease.announces && !lease->lease.finished);
-        post_clear(&f->post);
-    }
-    computation_heard(&f->computation, 1, 0); /* An answer without a number. */
-    computation_heard(&f->computation, 2, 6); /* One to something else. */
-    ck_assert(!computation_may_leave(&f->computation, 7, &number));
-    computation_heard(&f->computation, 1, 6);
-    computation_heard(&f->computation, 1, 9); /* It has one. */
-    ck_assert(computation_may_leave(&f->computation, 7, &number));
-    ck_assert_uint_eq(number, 6);
-    f->now_us += 500000;
-    speak(f);
-    ck_assert_uint_eq(post_count_all(&f->post), 0);
-}
-
-/* Server 0 has heard the LEASE that is repeated, and would not look at it any more. */
-TEST(nothing_new_is_announced_in_a_lease_that_is_repeated)
-{
-    uint64_t batch;
-    work(f, 0, 7);
-    finish_next(f, 7); /* Its answer is lost. */
-    const uint64_t heard = post_find(&f->post, TO_SERVER, MESSAGE_LEASE)->message.request;
-    post_clear(&f->post);
-    work(f, 0, 8);
-    ck_assert(lease_book_next(&f->book, &batch));
-    begin(f, batch, 40);
-    f->now_us += 500000;
-    speak(f);
-    ck_assert_uint_eq(post_count(&f->post, TO_SERVER, MESSAGE_LEASE), 2);
-    for (size_t i = 0; i < f->post.taken_count; i++) {
-        const struct message *lease = &f->post.taken[i].packet.message;
-        ck_assert(lease->lease.finished && lease->lease.batch == 7);
-        ck_assert(lease->lease.announces == (lease->request != heard));
-    }
-}
-
-/* A ninth LEASE without an answer pushes the first out, and not what that announced. */
-TEST(an_announcement_outlives_the_lease_that_it_was_in)
-{
-    uint64_t batch;
-    work(f, 0, 100);
-    ck_assert(lease_book_next(&f->book, &batch));
-    lease_book_finish(&f->book, &f->envelope);
-    begin(f, 101, 40);
-    speak(f);
-    for (uint64_t i = 0; i < LEASES_SAID_MAX; i++) {
-        work(f, 0, i);
-        finish_next(f, i);
-    }
-    post_clear(&f->post);
-    f->now_us += 500000;
-    speak(f);
-    unsigned announcing = 0;
-    ck_assert_uint_eq(post_count_all(&f->post), LEASES_SAID_MAX + 1);
-    for (size_t i = 0; i < f->post.taken_count; i++)
-        announcing += f->post.taken[i].packet.message.lease.announces;
-    ck_assert_uint_eq(announcing, 1);
-}
-
-/* Many chunks, far from each other. */
-TEST(bases_that_fit_no_header_are_a_payload)
-{
-    struct computation wide;
-    const uint32_t chunks = 900;
-    ck_assert_int_eq(computation_init(&wide, chunks), STATUS_OK);
-    for (uint32_t i = 0; i < chunks; i++)
-        wide.versions[i] = i % 2 * 1000;
-    wide.announces = true;
-    computation_begin(&wide, 3);
-    lease_book_speak(&f->book, &wide, &f->envelope, f->now_us, &f->post.outbox);
-    const struct packet *lease = post_find(&f->post, TO_SERVER, MESSAGE_LEASE);
-    uint64_t versions[900];
-    ck_assert_uint_eq(lease->message.lease.bases_bytes, 0);
-    ck_assert_uint_eq(lease->payload->bytes % sizeof(float), 0);
-    ck_assert(bases_decode(lease->payload->data, lease->payload->bytes, 1000, versions, chunks));
-    ck_assert_mem_eq(versions, wide.versions, sizeof versions);
-    computation_free(&wide);
+    struct message message = {.kind = MESSAGE_WORK, .work = {.batch = 3, .clock = 7}};
+    lease_book_work(&f->book, &f->envelope, &message, f->now_us);
+    ck_assert_uint_eq(f->book.clock, 7);
+    finish_next(f, 3);
+    ck_assert_uint_eq(f->book.clock, 8);
+    message.work.batch = 4; /* From before server 0 heard of that. */
+    lease_book_work(&f->book, &f->envelope, &message, f->now_us);
+    ck_assert_uint_eq(f->book.clock, 8);
+    lease_book_forget(&f->book);
+    ck_assert_uint_eq(f->book.clock, 0);
 }
 
 int main(void)

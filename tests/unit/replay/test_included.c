@@ -94,26 +94,26 @@ TEST_PLAIN(a_run_that_does_not_wait_is_named)
 
 struct told {
     uint32_t worker;
-    uint64_t clock, base;
-    bool gone; /* The other worker goes before it. */
+    uint64_t clock, base, ticket;
 };
 
 /* One chunk, entries in the order of the computations. */
-static enum status check_told(const struct told *told, size_t count, uint64_t bound,
-                              struct error *error)
+static enum status check_gone(const struct told *told, size_t count, uint64_t bound,
+                              const struct run_record_gone *gone, struct error *error)
 {
     struct sample_record r;
     struct run_record_entry entries[8];
     struct included included;
     sample_record_begin(&r, 1, 2, 1);
+    if (gone != NULL)
+        run_record_writer_gone(&r.writer, gone);
     for (size_t i = 0; i < count; i++) {
-        if (told[i].gone)
-            run_record_writer_gone(&r.writer, 1 - told[i].worker);
         run_record_writer_computation(&r.writer,
                                       &(struct run_record_computation){.number = i + 1,
                                                                        .batch = i,
                                                                        .clock = told[i].clock,
                                                                        .worker = told[i].worker,
+                                                                       .ticket = told[i].ticket,
                                                                        .bases = &told[i].base});
         entries[i] = (struct run_record_entry){i + 1, false, true};
     }
@@ -125,10 +125,16 @@ static enum status check_told(const struct told *told, size_t count, uint64_t bo
     return status;
 }
 
+static enum status check_told(const struct told *told, size_t count, uint64_t bound,
+                              struct error *error)
+{
+    return check_gone(told, count, bound, NULL, error);
+}
+
 TEST_PLAIN(a_workers_own_update_has_to_be_there)
 {
-    static const struct told misses[] = {{0, 0, 0, false}, {0, 1, 0, false}};
-    static const struct told has[] = {{0, 0, 0, false}, {0, 1, 1, false}};
+    static const struct told misses[] = {{0, 0, 0, 1}, {0, 1, 0, 1}};
+    static const struct told has[] = {{0, 0, 0, 1}, {0, 1, 1, 1}};
     struct error error;
     ck_assert_int_eq(check_told(has, 2, MODE_UNBOUNDED, &error), STATUS_NOT_FOUND);
     ck_assert_int_eq(check_told(misses, 2, MODE_UNBOUNDED, &error), STATUS_MISMATCH);
@@ -140,23 +146,41 @@ TEST_PLAIN(a_workers_own_update_has_to_be_there)
 TEST_PLAIN(an_update_of_within_the_bound_may_be_missing)
 {
     static const struct told told[] = {
-        {1, 0, 0, false}, {0, 0, 0, false}, {0, 1, 2, false}, {1, 1, 2, false}, {0, 2, 3, false}};
+        {1, 0, 0, 2}, {0, 0, 0, 1}, {0, 1, 2, 1}, {1, 1, 2, 2}, {0, 2, 3, 1}};
     struct error error;
     ck_assert_int_eq(check_told(told, 5, 1, &error), STATUS_NOT_FOUND);
     ck_assert_int_eq(check_told(told, 5, 0, &error), STATUS_MISMATCH);
 }
 
-TEST_PLAIN(who_is_gone_is_not_waited_for_and_who_comes_again_is_another)
+/* Worker 1 is lost while it computes at clock 0; and then not. */
+TEST_PLAIN(what_a_worker_that_is_gone_had_not_finished_is_not_waited_for)
 {
-    static const struct told gone[] = {
-        {1, 0, 0, false}, {0, 0, 1, false}, {0, 1, 2, false}, {0, 2, 3, true}, {1, 2, 3, false}};
-    static const struct told late[] = {
-        {1, 0, 0, false}, {0, 0, 1, false}, {0, 1, 2, false}, {0, 2, 3, false}, {1, 1, 3, false}};
+    static const struct told told[] = {
+        {0, 0, 0, 1}, {1, 0, 0, 2}, {0, 1, 1, 1}, {0, 2, 3, 1}, {1, 2, 4, 3}};
+    const struct run_record_gone unfinished = {2, 0}, finished = {2, 1};
     struct error error;
-    ck_assert_int_eq(check_told(gone, 5, 0, &error), STATUS_NOT_FOUND);
-    ck_assert_int_eq(check_told(late, 5, 0, &error), STATUS_MISMATCH);
+    ck_assert_int_eq(check_gone(told, 5, 0, &unfinished, &error), STATUS_NOT_FOUND);
+    ck_assert_int_eq(check_gone(told, 5, 0, &finished, &error), STATUS_MISMATCH);
+    ck_assert_int_eq(check_told(told, 5, 0, &error), STATUS_MISMATCH);
+}
+
+TEST_PLAIN(who_is_late_is_named)
+{
+    static const struct told told[] = {
+        {1, 0, 0, 2}, {0, 0, 0, 1}, {0, 1, 2, 1}, {0, 2, 3, 1}, {1, 1, 3, 2}};
+    const struct run_record_gone gone = {2, 1};
+    struct error error;
+    ck_assert_int_eq(check_told(told, 5, 0, &error), STATUS_MISMATCH);
     ck_assert_msg(strstr(error.text, "is begun when worker/0 at clock 2") != NULL, "%s",
                   error.text);
+    ck_assert_int_eq(check_gone(told, 5, 0, &gone, &error), STATUS_NOT_FOUND);
+}
+
+TEST_PLAIN(a_worker_that_comes_again_is_another)
+{
+    static const struct told told[] = {{0, 1, 0, 1}, {0, 0, 0, 3}, {1, 1, 2, 2}};
+    struct error error;
+    ck_assert_int_eq(check_told(told, 3, 0, &error), STATUS_NOT_FOUND);
 }
 
 int main(void)

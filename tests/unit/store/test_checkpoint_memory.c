@@ -91,7 +91,7 @@ static enum status write_checkpoint(struct simulated_disk *disk, uint64_t step,
 {
     static float values[ELEMENTS];
     struct checkpoint_part part;
-    const struct checkpoint_chunk chunk = {0, ELEMENTS, {values, values, values}, 0, NULL};
+    const struct checkpoint_chunk chunk = {0, ELEMENTS, {values, values, values}, 0, NULL, NULL};
     const struct manifest manifest = {
         .job = *job, .run_id = 7, .step = step, .part_count = 1, .parts = &part};
     struct error error;

@@ -105,9 +105,9 @@ TEST(numbers_workers_bases_and_losses_are_as_written, 2, 2)
     const struct run_record_entry one[] = {{5, false, true}, {1000000, true, true}};
     const struct run_record_entry two[] = {{1000000, false, true}, {5, false, true}};
     struct run_record_writer *w = &r->writer;
+    run_record_writer_gone(w, &(struct run_record_gone){9, 3});
     run_record_writer_computation(
-        w, &(struct run_record_computation){.number = 5, .worker = 1, .bases = bases});
-    run_record_writer_gone(w, 9);
+        w, &(struct run_record_computation){.number = 5, .worker = 1, .ticket = 7, .bases = bases});
     run_record_writer_computation(w,
                                   &(struct run_record_computation){
                                       .number = 1000000, .batch = 1, .clock = 2, .bases = later});
@@ -123,13 +123,14 @@ TEST(numbers_workers_bases_and_losses_are_as_written, 2, 2)
     ck_assert_uint_eq(s->computation_count, 2);
     ck_assert_uint_eq(s->computations[0].number, 5);
     ck_assert_uint_eq(s->computations[0].worker, 1);
+    ck_assert_uint_eq(s->computations[0].ticket, 7);
     ck_assert_uint_eq(s->computations[1].number, 1000000);
     ck_assert_uint_eq(s->computations[1].batch, 1);
     ck_assert_uint_eq(s->computations[1].clock, 2);
     ck_assert_mem_eq(s->computations[1].bases, later, sizeof later);
     ck_assert_uint_eq(s->gone_count, 1);
-    ck_assert_uint_eq(s->gone[0].worker, 9);
-    ck_assert_uint_eq(s->gone[0].before, 1);
+    ck_assert_uint_eq(s->gone[0].ticket, 9);
+    ck_assert_uint_eq(s->gone[0].clock, 3);
     ck_assert_uint_eq(s->places[0].computation, 0);
     ck_assert(s->places[1].skipped && !s->places[0].skipped);
     ck_assert_uint_eq(s->places[2].computation, 1);
@@ -317,7 +318,7 @@ TEST(another_format_is_refused_by_its_number, 1, 1)
 {
     sample_record_train(r, 1);
     r->writer.bytes[RUN_RECORD_MAGIC_BYTES]++;
-    must_say(r->writer.bytes, r->writer.count, "format 3, and this program reads 2");
+    must_say(r->writer.bytes, r->writer.count, "format 4, and this program reads 3");
 }
 
 /* --- what only somebody could write who knows the checksums --------------------------------- */
@@ -407,11 +408,10 @@ TEST(a_clock_that_runs_backwards_is_named, 2, 2)
 
 TEST(a_worker_that_comes_again_may_begin_at_an_earlier_clock, 2, 2)
 {
-    struct run_record_computation first = honest[0];
-    first.clock = 1;
-    run_record_writer_computation(&r->writer, &first);
-    run_record_writer_gone(&r->writer, 0);
-    must_refuse(r, honest + 1, 1, in_order, in_order, NULL);
+    struct run_record_computation again[2] = {honest[0], honest[1]};
+    again[0].clock = 1;
+    again[1].ticket = 1;
+    must_refuse(r, again, 2, in_order, in_order, NULL);
 }
 
 TEST(a_clock_of_more_batches_than_there_were_is_named, 2, 2)

@@ -28,14 +28,13 @@ TEST_PLAIN(every_kind_has_a_name_of_its_own)
     ck_assert_str_eq(verdict_name(VERDICT_COUNT), "none");
 }
 
-TEST_PLAIN(eight_kinds_may_have_a_payload)
+TEST_PLAIN(seven_kinds_may_have_a_payload)
 {
     for (unsigned kind = 0; kind <= MESSAGE_KIND_COUNT; kind++)
         ck_assert_int_eq(message_may_have_payload(kind),
                          kind == MESSAGE_EXCHANGE || kind == MESSAGE_RESULT ||
                              kind == MESSAGE_CHUNK_STATE || kind == MESSAGE_READY ||
-                             kind == MESSAGE_CUT_TAKEN || kind == MESSAGE_LEASE ||
-                             kind == MESSAGE_START || kind == MESSAGE_CLOSE);
+                             kind == MESSAGE_CUT_TAKEN || kind == MESSAGE_START || kind == MESSAGE_CLOSE);
 }
 
 START_TEST(what_is_no_message_is_never_encoded)
