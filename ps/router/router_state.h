@@ -42,7 +42,7 @@ struct router {
     struct pages pages; /* The declaration, while it comes in. */
     struct sessions sessions;
     struct descriptions descriptions; /* Of gradients, where the run is recorded. */
-    uint8_t *owner_of; /* [chunk_count] owner index of this server's chunks. */
+    uint8_t *owner_of;                /* [chunk_count] owner index of this server's chunks. */
 
     struct message_welcome welcome; /* Of this generation, as is the rest here. */
     uint32_t owners_loaded;         /* That have answered LOAD. */

@@ -125,8 +125,8 @@ static enum status check_gone(const struct told *told, size_t count, uint64_t bo
     return status;
 }
 
-static enum status check_told(const struct told *told, size_t count, uint64_t bound,
-                              struct error *error)
+static enum status check_given(const struct told *told, size_t count, uint64_t bound,
+                               struct error *error)
 {
     return check_gone(told, count, bound, NULL, error);
 }
@@ -136,8 +136,8 @@ TEST_PLAIN(a_workers_own_update_has_to_be_there)
     static const struct told misses[] = {{0, 0, 0, 1}, {0, 1, 0, 1}};
     static const struct told has[] = {{0, 0, 0, 1}, {0, 1, 1, 1}};
     struct error error;
-    ck_assert_int_eq(check_told(has, 2, MODE_UNBOUNDED, &error), STATUS_NOT_FOUND);
-    ck_assert_int_eq(check_told(misses, 2, MODE_UNBOUNDED, &error), STATUS_MISMATCH);
+    ck_assert_int_eq(check_given(has, 2, MODE_UNBOUNDED, &error), STATUS_NOT_FOUND);
+    ck_assert_int_eq(check_given(misses, 2, MODE_UNBOUNDED, &error), STATUS_MISMATCH);
     ck_assert_str_eq(error.text, "computation 2 of worker/0 at clock 1 begins from version 0 of "
                                  "chunk 0, and computation 1 of worker/0 at clock 0 is in version "
                                  "1");
@@ -148,8 +148,8 @@ TEST_PLAIN(an_update_of_within_the_bound_may_be_missing)
     static const struct told told[] = {
         {1, 0, 0, 2}, {0, 0, 0, 1}, {0, 1, 2, 1}, {1, 1, 2, 2}, {0, 2, 3, 1}};
     struct error error;
-    ck_assert_int_eq(check_told(told, 5, 1, &error), STATUS_NOT_FOUND);
-    ck_assert_int_eq(check_told(told, 5, 0, &error), STATUS_MISMATCH);
+    ck_assert_int_eq(check_given(told, 5, 1, &error), STATUS_NOT_FOUND);
+    ck_assert_int_eq(check_given(told, 5, 0, &error), STATUS_MISMATCH);
 }
 
 /* Worker 1 is lost while it computes at clock 0; and then not. */
@@ -161,7 +161,7 @@ TEST_PLAIN(what_a_worker_that_is_gone_had_not_finished_is_not_waited_for)
     struct error error;
     ck_assert_int_eq(check_gone(told, 5, 0, &unfinished, &error), STATUS_NOT_FOUND);
     ck_assert_int_eq(check_gone(told, 5, 0, &finished, &error), STATUS_MISMATCH);
-    ck_assert_int_eq(check_told(told, 5, 0, &error), STATUS_MISMATCH);
+    ck_assert_int_eq(check_given(told, 5, 0, &error), STATUS_MISMATCH);
 }
 
 TEST_PLAIN(who_is_late_is_named)
@@ -170,7 +170,7 @@ TEST_PLAIN(who_is_late_is_named)
         {1, 0, 0, 2}, {0, 0, 0, 1}, {0, 1, 2, 1}, {0, 2, 3, 1}, {1, 1, 3, 2}};
     const struct run_record_gone gone = {2, 1};
     struct error error;
-    ck_assert_int_eq(check_told(told, 5, 0, &error), STATUS_MISMATCH);
+    ck_assert_int_eq(check_given(told, 5, 0, &error), STATUS_MISMATCH);
     ck_assert_msg(strstr(error.text, "is begun when worker/0 at clock 2") != NULL, "%s",
                   error.text);
     ck_assert_int_eq(check_gone(told, 5, 0, &gone, &error), STATUS_NOT_FOUND);
@@ -180,7 +180,7 @@ TEST_PLAIN(a_worker_that_comes_again_is_another)
 {
     static const struct told told[] = {{0, 1, 0, 1}, {0, 0, 0, 3}, {1, 1, 2, 2}};
     struct error error;
-    ck_assert_int_eq(check_told(told, 3, 0, &error), STATUS_NOT_FOUND);
+    ck_assert_int_eq(check_given(told, 3, 0, &error), STATUS_NOT_FOUND);
 }
 
 int main(void)
