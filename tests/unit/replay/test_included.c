@@ -92,13 +92,13 @@ TEST_PLAIN(a_run_that_does_not_wait_is_named)
 
 /* --- three computations --------------------------------------------------------------------- */
 
-struct told {
+struct given {
     uint32_t worker;
     uint64_t clock, base, ticket;
 };
 
 /* One chunk, entries in the order of the computations. */
-static enum status check_gone(const struct told *told, size_t count, uint64_t bound,
+static enum status check_gone(const struct given *told, size_t count, uint64_t bound,
                               const struct run_record_gone *gone, struct error *error)
 {
     struct sample_record r;
@@ -125,7 +125,7 @@ static enum status check_gone(const struct told *told, size_t count, uint64_t bo
     return status;
 }
 
-static enum status check_given(const struct told *told, size_t count, uint64_t bound,
+static enum status check_given(const struct given *told, size_t count, uint64_t bound,
                                struct error *error)
 {
     return check_gone(told, count, bound, NULL, error);
@@ -133,8 +133,8 @@ static enum status check_given(const struct told *told, size_t count, uint64_t b
 
 TEST_PLAIN(a_workers_own_update_has_to_be_there)
 {
-    static const struct told misses[] = {{0, 0, 0, 1}, {0, 1, 0, 1}};
-    static const struct told has[] = {{0, 0, 0, 1}, {0, 1, 1, 1}};
+    static const struct given misses[] = {{0, 0, 0, 1}, {0, 1, 0, 1}};
+    static const struct given has[] = {{0, 0, 0, 1}, {0, 1, 1, 1}};
     struct error error;
     ck_assert_int_eq(check_given(has, 2, MODE_UNBOUNDED, &error), STATUS_NOT_FOUND);
     ck_assert_int_eq(check_given(misses, 2, MODE_UNBOUNDED, &error), STATUS_MISMATCH);
@@ -145,7 +145,7 @@ TEST_PLAIN(a_workers_own_update_has_to_be_there)
 
 TEST_PLAIN(an_update_of_within_the_bound_may_be_missing)
 {
-    static const struct told told[] = {
+    static const struct given told[] = {
         {1, 0, 0, 2}, {0, 0, 0, 1}, {0, 1, 2, 1}, {1, 1, 2, 2}, {0, 2, 3, 1}};
     struct error error;
     ck_assert_int_eq(check_given(told, 5, 1, &error), STATUS_NOT_FOUND);
@@ -155,7 +155,7 @@ TEST_PLAIN(an_update_of_within_the_bound_may_be_missing)
 /* Worker 1 is lost while it computes at clock 0; and then not. */
 TEST_PLAIN(what_a_worker_that_is_gone_had_not_finished_is_not_waited_for)
 {
-    static const struct told told[] = {
+    static const struct given told[] = {
         {0, 0, 0, 1}, {1, 0, 0, 2}, {0, 1, 1, 1}, {0, 2, 3, 1}, {1, 2, 4, 3}};
     const struct run_record_gone unfinished = {2, 0}, finished = {2, 1};
     struct error error;
@@ -166,7 +166,7 @@ TEST_PLAIN(what_a_worker_that_is_gone_had_not_finished_is_not_waited_for)
 
 TEST_PLAIN(who_is_late_is_named)
 {
-    static const struct told told[] = {
+    static const struct given told[] = {
         {1, 0, 0, 2}, {0, 0, 0, 1}, {0, 1, 2, 1}, {0, 2, 3, 1}, {1, 1, 3, 2}};
     const struct run_record_gone gone = {2, 1};
     struct error error;
@@ -178,7 +178,7 @@ TEST_PLAIN(who_is_late_is_named)
 
 TEST_PLAIN(a_worker_that_comes_again_is_another)
 {
-    static const struct told told[] = {{0, 1, 0, 1}, {0, 0, 0, 3}, {1, 1, 2, 2}};
+    static const struct given told[] = {{0, 1, 0, 1}, {0, 0, 0, 3}, {1, 1, 2, 2}};
     struct error error;
     ck_assert_int_eq(check_given(told, 3, 0, &error), STATUS_NOT_FOUND);
 }
