@@ -252,7 +252,7 @@ TEST_PLAIN(chunks_must_cover_the_space_exactly_once)
     static float zeros[ELEMENTS];
 #define CHUNK(first, count)                                                                        \
     {                                                                                              \
-        first, count, {zeros, zeros, zeros}, 0, NULL, NULL                                               \
+        first, count, {zeros, zeros, zeros}, 0, NULL, NULL                                         \
     }
     static const struct {
         struct checkpoint_chunk chunks[3];
