@@ -34,7 +34,8 @@ TEST_PLAIN(seven_kinds_may_have_a_payload)
         ck_assert_int_eq(message_may_have_payload(kind),
                          kind == MESSAGE_EXCHANGE || kind == MESSAGE_RESULT ||
                              kind == MESSAGE_CHUNK_STATE || kind == MESSAGE_READY ||
-                             kind == MESSAGE_CUT_TAKEN || kind == MESSAGE_START || kind == MESSAGE_CLOSE);
+                             kind == MESSAGE_CUT_TAKEN || kind == MESSAGE_START ||
+                             kind == MESSAGE_CLOSE);
 }
 
 START_TEST(what_is_no_message_is_never_encoded)
