@@ -7,7 +7,7 @@
  * Every core has an x_check, and looks at itself after each message and each tick where CHECKED is 1:
  * in the simulator, in tests, and in whatever a sanitizer is built into (the Makefile says so). The
  * programs that train are compiled without: a check looks at everything there is. A core whose options
- * say `unchecked` does not look at itself either: one of a thousand that learn in virtual time.
+ * say `unchecked` does not look at itself either: one of a thousand in virtual time, or of a history.
  *
  * A rule must hold whatever peers say, disks do and memory lacks. One that does not hold is a mistake of
  * ours: it is named on stderr, and the process aborts as by assert.

@@ -135,9 +135,10 @@ void windows_check(const struct windows *windows)
     if (windows->job == NULL || windows->job->report_every == 0)
         return;
     RULE(windows->tallies != NULL, "there is room for them");
-    for (uint64_t i = 0; i < windows->room; i++) {
-        uint64_t number = windows->low + i;
-        uint64_t had = tally_of(windows, number)->updates;
+    uint64_t place = windows->low % windows->room;
+    for (uint64_t i = 0; i < windows->room;
+         i++, place = place + 1 < windows->room ? place + 1 : 0) {
+        uint64_t number = windows->low + i, had = windows->tallies[place].updates;
         if (had == 0 && i > 0)
             continue;
         bool there = number * windows->job->report_every < windows->job->steps;

@@ -87,6 +87,7 @@ enum status engine_init(struct engine *engine, const struct engine_options *opti
     status =
         simulated_network_init(&e->network, &options->channel, options->share_frames,
                                options->unchecked, options->seed, job->server_count, &e->queue);
+    e->network.decodes = !options->trusting;
     if (status == STATUS_OK)
         status = transcript_init(&e->transcript, job, options->verbose);
     if (status != STATUS_OK)

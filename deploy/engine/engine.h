@@ -80,6 +80,7 @@ struct engine_options {
     bool share_frames; /* A message's receiver gets the sender's frame, not a copy. */
     bool unchecked; /* Without checksums, transcript, payload checks, self-checks of state machines,
                     * and a check of ended processes. */
+    bool trusting;  /* Cores do not check themselves, and messages are not decoded. */
     const char *arithmetic;   /* The arithmetic that processes report; NULL: "simulated". */
     uint64_t start_within_us; /* Processes start in any order within this time. */
     const char *restore;

@@ -44,6 +44,7 @@ struct parcel {
     struct frame *payload;  /* One reference, or NULL. */
     uint64_t payload_check; /* Checksum of the payload when it was sent. */
     size_t carried_bytes;   /* Of the header, as channels count it: without texts for people. */
+    struct message message; /* Of the header. */
     size_t header_bytes;
     uint8_t header[]; /* [header_bytes] */
 };

@@ -334,8 +334,10 @@ static struct parcel *wrap(const struct simulated_network *network, const struct
         log_error("out of memory for a message");
         exit(EXIT_TRAINING_FAILED);
     }
-    *parcel = (struct parcel){
-        .payload = payload, .carried_bytes = carried_bytes(message, bytes), .header_bytes = bytes};
+    *parcel = (struct parcel){.payload = payload,
+                              .carried_bytes = carried_bytes(message, bytes),
+                              .message = *message,
+                              .header_bytes = bytes};
     if (payload != NULL && !network->unchecked)
         parcel->payload_check = simulated_checksum(payload->data, payload->bytes);
     memcpy(parcel->header, header, bytes);
@@ -516,10 +518,13 @@ enum status simulated_network_open(struct simulated_network *network, struct par
     struct frame *payload = parcel->payload;
     memset(packet, 0, sizeof *packet);
     network->counts.delivered++;
-    enum status status =
-        message_decode(parcel->header, parcel->header_bytes, &packet->message, error);
+    enum status status = network->decodes ? message_decode(parcel->header, parcel->header_bytes,
+                                                           &packet->message, error)
+                                          : STATUS_OK;
     if (status != STATUS_OK)
         return status;
+    if (!network->decodes)
+        packet->message = parcel->message;
     if (payload == NULL)
         return STATUS_OK;
     if (!message_may_have_payload(packet->message.kind))

@@ -84,6 +84,7 @@ struct simulated_network {
     struct channel channel;
     bool share_frames; /* The receiver gets the sender's frame. */
     bool unchecked;    /* Payloads are not checked. */
+    bool decodes;      /* A message is made again of its bytes. */
     struct random_sequence random;
     struct event_queue *queue;
     uint32_t servers;

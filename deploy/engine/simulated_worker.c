@@ -27,7 +27,7 @@ enum status simulated_worker_init(struct simulated_worker *worker, struct engine
         .job = engine->options.job,
         .partition = &engine->partition,
         .parameters = worker->parameters,
-        .unchecked = engine->options.unchecked,
+        .unchecked = engine->options.unchecked || engine->options.trusting,
         .self.host = "simulated",
         .self.deadlines = engine->options.deadlines,
         .listener = engine->options.spans,

@@ -65,6 +65,7 @@ static struct engine_options engine_options_of(struct check_run *x)
         .stop_host = from->stop_host,
         .tamper = from->tamper,
         .overlap = from->overlap,
+        .trusting = from->trusting,
         .verbose = from->verbose,
     };
     if (from->plan != NULL)
