@@ -518,15 +518,12 @@ enum status simulated_network_open(struct simulated_network *network, struct par
     struct frame *payload = parcel->payload;
     memset(packet, 0, sizeof *packet);
     network->counts.delivered++;
-    enum status status = network->decodes ? message_decode(parcel->header, parcel->header_bytes,
-                                                           &packet->message, error)
-                                          : STATUS_OK;
-    if (status != STATUS_OK)
+    packet->message = parcel->message;
+    enum status status = STATUS_OK;
+    if (network->decodes)
+        status = message_decode(parcel->header, parcel->header_bytes, &packet->message, error);
+    if (payload == NULL || status != STATUS_OK)
         return status;
-    if (!network->decodes)
-        packet->message = parcel->message;
-    if (payload == NULL)
-        return STATUS_OK;
     if (!message_may_have_payload(packet->message.kind))
         return error_set(error, STATUS_INVALID, "%s with a payload",
                          message_kind_name(packet->message.kind));

@@ -38,9 +38,9 @@ struct check_run_options {
     uint32_t stop_host;
     uint64_t time_limit_us; /* After calm_us of the plan, if there is one. */
     struct engine_tamper tamper;
-    bool overlap, trusting; /* See engine.h. */
-    bool scarce;            /* Allocations may fail, see oracle.h. */
-    bool verbose;           /* Print what the processes log. */
+    bool overlap; /* See engine.h. */
+    bool scarce;  /* Allocations may fail, see oracle.h. */
+    bool verbose; /* Print what the processes log. */
 };
 
 /* What is known of a process that the engine need not know. */

@@ -17,14 +17,10 @@
 #include "ps/mode/shard_mode.h"
 
 #define BETWEEN_US 100000000u /* From one phase to the next, for the disks. */
-/* In a part of the histories cores check themselves after each message, and each message is decoded: by
- * runs of seeds, for what is drawn depends on their remainders. */
-#define EXAMINED_ONE_IN 4
-#define EXAMINED_RUN    8
-#define SUB_PLAN        16 /* Sub-streams of the seed: plan, disks, faults, staleness. */
-#define SUB_DISK        32
-#define SUB_FAULTS      48
-#define SUB_STALE       64
+#define SUB_PLAN   16         /* Sub-streams of the seed: plan, disks, faults, staleness. */
+#define SUB_DISK   32
+#define SUB_FAULTS 48
+#define SUB_STALE  64
 
 /* --- drawing --------------------------------------------------------------------------------- */
 
@@ -595,7 +591,6 @@ static int run_phase(struct running *r, const struct history_phase *phase, const
         .time_limit_us = plan->time_limit_us > 0 ? plan->time_limit_us : bound_us(plan, phase),
         .tamper = plan->tamper,
         .overlap = plan->overlap,
-        .trusting = plan->seed / EXAMINED_RUN % EXAMINED_ONE_IN != 0,
         .scarce = plan->scarce,
         .verbose = plan->verbose,
     };

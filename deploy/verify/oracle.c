@@ -1026,11 +1026,10 @@ void oracle_leases(void *check_run, const struct simulated_process *process, uin
                    uint64_t step, struct node node)
 {
     struct oracle *w = oracle_of(check_run);
-    const struct oracle_worker *worker = w->processes[process->number].worker;
-    for (uint32_t i = 0; i < node.leaf_count; i++) {
-        struct oracle_lease *lease =
-            &w->leases[(step & 1) * job_leaves_max(w->job) + node.first_leaf + i];
-        struct oracle_lease now = {worker->generation, step, assignment, process->number + 1};
+    const struct oracle_lease now = {w->processes[process->number].worker->generation, step,
+                                     assignment, process->number + 1};
+    struct oracle_lease *lease = &w->leases[(step & 1) * job_leaves_max(w->job) + node.first_leaf];
+    for (uint32_t i = 0; i < node.leaf_count; i++, lease++) {
         if (lease->worker != 0 && lease->worker != now.worker && lease->step == step &&
             lease->generation == now.generation && lease->assignment == assignment)
             oracle_fail(w,
@@ -1102,12 +1101,10 @@ static void check_score(struct oracle *w, const struct oracle_server *server,
                         const struct order_event *event)
 {
     const char *step = strstr(event->members, "\"step\":");
-    const struct oracle_scores *scores = &server->scores;
+    const struct oracle_scores *it = &server->scores;
     if (strcmp(event->name, "evaluation") == 0 && step != NULL &&
-        (strtoull(step + strlen("\"step\":"), NULL, 10) != scores->batches ||
-         scores->come != scores->shares))
-        oracle_fail(w, "server 0 has %u shares of %u, and says what the score is", scores->come,
-                    scores->shares);
+        (strtoull(step + strlen("\"step\":"), NULL, 10) != it->batches || it->come != it->shares))
+        oracle_fail(w, "server 0 has %u shares of %u, and says the score", it->come, it->shares);
 }
 
 void oracle_coordinator_says(struct oracle *w, uint32_t process, const struct outgoing *item)
