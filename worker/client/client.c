@@ -34,7 +34,7 @@
 #define GRADIENTS_MAX    (TREE_COVER_MAX + 2)
 #define STUCK_US         10000000u /* For the trainer to notice that the job has ended. */
 
-/* What other threads ask of the driver, and how much of it the session has been told. */
+/* What other threads ask of the driver, and how much of it the session knows. */
 struct requests {
     atomic_bool close, leave, abandoned;
     atomic_int stop_code; /* 0: go on. */
