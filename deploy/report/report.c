@@ -253,22 +253,28 @@ static bool find_trace(const struct disk *disk, const char *out, const struct gr
     return disk->look(disk->context, path) == DISK_FILE;
 }
 
-static void put_steps(struct json_writer *writer, const struct disk *disk, const char *out,
-                      const struct comparison *comparison)
+/* Steps of one run of each configuration that has a trace: of the page, and for who asks for it live. */
+static enum status write_steps(struct json_writer *writer, const struct disk *disk, const char *out,
+                               const struct comparison *comparison, struct error *error)
 {
     char path[TRACE_PATH_MAX];
-    json_writer_object(writer, "steps.json");
+    json_writer_init(writer, true);
+    json_writer_object(writer, NULL);
     for (size_t i = 0; i < comparison->group_count; i++)
         if (find_trace(disk, out, &comparison->groups[i], path))
             windows_write_json_of(writer, comparison->groups[i].config.name, path);
     json_writer_end(writer);
+    return writer->failed ? error_set(error, STATUS_MEMORY, "out of memory")
+                          : write_text(disk, out, "steps.json", writer->text, error);
 }
 
 static enum status write_page(const struct disk *disk, const char *out,
                               const struct conclusion *conclusion, const struct report_facts *facts,
-                              const struct methods_text *methods, struct error *error)
+                              const struct methods_text *methods, const char *steps,
+                              struct error *error)
 {
     char path[DISK_PATH_MAX + 32];
+    static const char before[] = ",\"steps.json\":";
     struct json_writer writer;
     json_writer_init(&writer, true);
     json_writer_object(&writer, NULL);
@@ -278,7 +284,8 @@ static enum status write_page(const struct disk *disk, const char *out,
     json_writer_end(&writer);
     put_sheet(&writer, "points.csv", conclusion, fill_drawn);
     json_writer_text(&writer, "methods.txt", methods->text);
-    put_steps(&writer, disk, out, conclusion->comparison);
+    json_writer_raw(&writer, before, sizeof before - 1);
+    json_writer_raw(&writer, steps, strlen(steps));
     json_writer_end(&writer);
     snprintf(path, sizeof path, "%.*s/" PAGE_NAME, DISK_PATH_MAX - 1, out);
     enum status status = writer.failed ? error_set(error, STATUS_MEMORY, "out of memory")
@@ -292,6 +299,7 @@ enum status report_write(const struct disk *disk, const char *out,
                          struct error *error)
 {
     struct methods_text methods;
+    struct json_writer steps = {0};
     methods_make(&methods, conclusion, facts);
     enum status status = write_table(disk, out, conclusion, error);
     if (status == STATUS_OK)
@@ -307,6 +315,9 @@ enum status report_write(const struct disk *disk, const char *out,
     if (status == STATUS_OK)
         status = write_methods(disk, out, &methods, error);
     if (status == STATUS_OK)
-        status = write_page(disk, out, conclusion, facts, &methods, error);
+        status = write_steps(&steps, disk, out, conclusion->comparison, error);
+    if (status == STATUS_OK)
+        status = write_page(disk, out, conclusion, facts, &methods, steps.text, error);
+    json_writer_free(&steps);
     return status;
 }

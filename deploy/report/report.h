@@ -6,8 +6,7 @@
  *     OUT/compare.json    both for programs (see table.h)
  *     OUT/methods.txt     the method, in a paragraph (see methods.h)
  *     OUT/points.csv      every number of every run (see points.h)
- *     OUT/NAME.svg        each figure (figures.h): loss-seconds.svg, ..., test-loss-bytes.svg,
- *                         staleness.svg, spread.svg, time.svg, workers.svg
+ *     OUT/steps.json      steps as the page draws them (deploy/page/source.js)
  *
  * Threads: plain values. Errors: as disk.h. */
 

@@ -28,8 +28,11 @@ out=$work/out
 run out 0 syncopate compare "${small[@]:0:6}" --warm-up 7 --workers 1,2 --seeds 2 --out "$out"
 says out "^run 5 of 8: sync, 2 workers, 1 server, seed 2 \(about .* left\)"
 says out "^sync: the same bits for 1 and 2 workers, for each of 2 seeds"
-for file in report.html table.{txt,md,tex} methods.txt points.csv runs.csv compare.json runs/{sync,async}-w{1,2}-s{1,2}/run.json; do
+for file in report.html table.{txt,md,tex} methods.txt points.csv runs.csv compare.json steps.json runs/{sync,async}-w{1,2}-s{1,2}/run.json; do
     [ -s "$out/$file" ] || fail "there is no $file"
+done
+for arm in {sync,async}-w{1,2}; do
+    grep -q "\"$arm\":{\"virtual\":false.*\"windows\":\[{" "$out/steps.json" || fail "steps.json has no step of $arm"
 done
 [ "$(grep -l '"step": 7,' "$out"/warm-up/*/run.json | wc -l)" -eq 4 ] || fail "not every arm was warmed up"
 before=$(sums "$out/runs")
