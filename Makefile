@@ -89,7 +89,7 @@ TESTLIB  := $(call objects,tests/lib)
 # What the programs say of themselves: the manual, and what shells need to complete their options. (Named
 # here as well, so that uninstall need not build them; tests/processes/install.sh compares.)
 PAGES     := $(patsubst %,$(BUILD)/man1/syncopate%.1,\
-    -calibrate -compare -completion -evaluate -export -inspect -keygen -launch -leave -man -probe -ps -replay -run -serve \
+    -calibrate -compare -completion -evaluate -export -inspect -keygen -lab -launch -leave -man -probe -ps -replay -run -serve \
     -simulate -task -trace -verify -worker) \
     $(BUILD)/man1/syncopate.1
 DOCUMENTS := $(PAGES) $(addprefix $(BUILD)/completion/,bash zsh fish)
@@ -153,7 +153,7 @@ SCRIPTS   := .ci/run $(wildcard deploy/*.sh deploy/*/*.sh tests/*.sh tests/*/*.s
 .DELETE_ON_ERROR:
 .PHONY: help setup setup-bench setup-check libraries all demo check check-later check-rest check-all tests unit asan tsan sim \
         coverage run-coverage \
-        fuzz fuzz-corpus fuzzers bench chaos matrix \
+        fuzz fuzz-corpus fuzzers bench chaos matrix labs \
         size book include-direction format format-check script-check validate shapes tidy install uninstall clean benches \
         run-tests bench-known engines bare image deb mutants FORCE
 
@@ -283,6 +283,10 @@ shapes: setup-check ## published shapes in virtual time; ratios of comparisons
 	@$(AGAIN) all
 	@tests/validation/shapes.sh $(abspath $(BUILD))
 	@tests/validation/ratios.sh $(abspath $(BUILD))
+
+labs: setup-check ## the labs: red without their solutions, green with them
+	@$(AGAIN) all
+	@$(RUN_TESTS) tests/processes/labs.sh
 
 unit: setup-check ## the unit tests alone
 	@$(AGAIN) tests
@@ -450,6 +454,8 @@ $(PAGE_HTML): deploy/page/page.html deploy/page/page.css $(addprefix deploy/page
 $(PAGE_HTML:.html=.inc): $(PAGE_HTML)
 	@od -An -v -tu1 $< | sed 's/ *\([0-9]*\)/\1,/g' >$@
 $(BUILD)/common/watch/page_text.o: $(PAGE_HTML:.html=.inc)
+# The texts are within it.
+$(BUILD)/deploy/labs/labs.o: $(wildcard deploy/labs/*.md)
 $(BUILD)/checked/%.o: %.c | $(PROTO_C)
 	@mkdir -p $(@D)
 	$(STEP) $(CC) $(ALL_CFLAGS) -DCHECKED=1 -c -o $@ $<

@@ -42,6 +42,7 @@ static const struct command commands[] = {
     {"simulate", OPTION_SIMULATE, command_simulate, NULL},
     {"calibrate", OPTION_CALIBRATE, command_calibrate, NULL},
     {"verify", OPTION_VERIFY, command_verify, NULL},
+    {"lab", OPTION_LAB, command_lab, NULL},
     {"probe", OPTION_PROBE, command_probe, NULL},
     {"keygen", OPTION_KEYGEN, command_keygen, NULL},
     {"completion", OPTION_COMPLETION, command_completion, NULL},

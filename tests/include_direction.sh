@@ -45,6 +45,7 @@ deploy  compare
 deploy  explain verify simulate
 deploy  inspect follow run serve
 deploy  command
+deploy  labs
 deploy  .'
 most=22 # Files of C that a folder has.
 

@@ -318,6 +318,11 @@ static enum status take_positional(struct parser *parser, const char *argument)
 {
     if (!takes_operand(parser->user))
         return refuse_word(parser, argument);
+    if (parser->user == OPTION_LAB && parser->options->path != NULL &&
+        parser->options->second_path == NULL) {
+        parser->options->second_path = argument;
+        return STATUS_OK;
+    }
     if (parser->options->path != NULL)
         return refuse(parser, "takes one path, but '%s' and '%s' were given", parser->options->path,
                       argument);

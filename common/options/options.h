@@ -56,7 +56,8 @@ enum option_user {
     OPTION_LAUNCH = 131072,
     OPTION_PROBE = 262144,
     OPTION_SERVE = 524288,
-    OPTION_USER_LAST = OPTION_SERVE,
+    OPTION_LAB = 1048576,
+    OPTION_USER_LAST = OPTION_LAB,
 };
 
 /* What simulate's options say of a cluster and of what goes wrong in it: texts that their rooms read
@@ -195,6 +196,9 @@ struct options {
 
     /* The argument that is no option, of those who take one. */
     const char *path;
+    const char *second_path; /* lab: behind it; NULL: none. */
+
+    const char *name, *answers; /* lab: the student; a file. */
 
     const char *serve; /* Where HTTP is answered; NULL: nowhere. */
 

@@ -428,6 +428,8 @@ const struct option_row option_rows[] = {
      &choice_mode_name, NULL, "Pass over the seeds of other modes."},
     {"histories", OPTION_GROUP_JOB, OPTION_KIND_U64, FIELD(histories), OPTION_VERIFY, "N", "1", 1,
      1e9, NULL, NULL, "Play so many, with seeds from --seed on."},
+    {"name", OPTION_GROUP_JOB, OPTION_KIND_TEXT, FIELD(name), OPTION_LAB, "TEXT", NULL, 0, 0, NULL, NULL,
+     "The student, from whom the seed follows. Default: \"name\" in the answers."},
     {"vary", OPTION_GROUP_JOB, OPTION_KIND_LIST, FIELD(vary), OPTION_COMPARE, "NAME=LIST", NULL, 0, 0, NULL, NULL,
      "Give an option several values, each an arm of the comparison: learning-rate=0.01,0.1. Given several "
      "times, every value of one meets every value of the others; workers=1,2+ps=1,2 takes them in pairs. "
@@ -739,6 +741,8 @@ const struct option_row option_rows[] = {
      "Default: trace.json in the working directory."},
     {"out", OPTION_GROUP_FILES, OPTION_KIND_TEXT, FIELD(out), OPTION_CALIBRATE, "FILE", NULL, 0, 0,
      NULL, NULL, "Cluster file to write. Default: it goes to standard output, and figures to standard error."},
+    {"answers", OPTION_GROUP_FILES, OPTION_KIND_TEXT, FIELD(answers), OPTION_LAB, "FILE", "answers.json", 0, 0, NULL, NULL,
+     "The student's answers. What else a lab asks for lies beside it."},
     {"restore", OPTION_GROUP_FILES, OPTION_KIND_TEXT, FIELD(restore), ROLES | ONE_RUN | OPTION_SIMULATE,
      "auto|never|PATH", "auto", 0, 0, &choice_restore, NULL,
      "A run in --out that has begun goes on from its newest whole checkpoint. Otherwise auto: from "
@@ -950,6 +954,8 @@ const char *option_user_program(enum option_user user)
         return "syncopate probe";
     case OPTION_SERVE:
         return "syncopate serve";
+    case OPTION_LAB:
+        return "syncopate lab";
     }
     return "syncopate";
 }

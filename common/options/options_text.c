@@ -112,6 +112,13 @@ static const struct program_text program_texts[] = {
      "printed, until it is "
      "stopped. Of a run under way it has what is in the folder; run --serve has its members, too.",
      "  syncopate serve runs/async4"},
+    {OPTION_LAB, "[check] [N] [options]", "the number of a lab, or check and its number",
+     "exercises about distributed training, and a check of answers",
+     "Without a number: a list of the labs. N: the text of one. check N: whether the answers to it "
+     "are right, in a "
+     "few seconds and in virtual time, so that the verdict is the same on every machine.",
+     "  syncopate lab 2 --name ada\n"
+     "  syncopate lab check 2"},
     {OPTION_REPLAY, "PATH [options]", "the path of a run's folder",
      "make a recorded run again, to the bit, or with one thing changed",
      "Make a run again in this one process from the record in its folder: the same gradients from "
@@ -181,7 +188,8 @@ const struct program_text *program_text(enum option_user user)
 
 const struct exit_text exit_texts[] = {
     {EXIT_DONE, ~0u, "done"},
-    {EXIT_TRAINING_FAILED, ~0u & ~OPTION_REPLAY,
+    {EXIT_TRAINING_FAILED, OPTION_LAB, "an answer is missing or wrong"},
+    {EXIT_TRAINING_FAILED, ~0u & ~(OPTION_REPLAY | OPTION_LAB),
      "failed: training met a value that is not finite, or bad data"},
     {EXIT_TRAINING_FAILED, OPTION_REPLAY,
      "what comes of it differs from the run, or a promise of ssp was not kept"},

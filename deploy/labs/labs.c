@@ -1,0 +1,209 @@
+/* labs.c - the table of labs, what a check can ask, and `syncopate lab`. */
+
+#include "deploy/labs/labs.h"
+
+#include <ftw.h>
+#include <inttypes.h>
+#include <math.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "deploy/command/command.h"
+
+#define ANSWERS_MAX   (1 << 20)
+#define EXPLAINED_MIN 20 /* Bytes. */
+#define WORDS_MAX     64
+
+/* Each text as a member of the program, with a zero behind it. */
+#define TEXT(n)                                                                                    \
+    __asm__(".section .rodata\nlab_text_" #n ":\n.incbin \"deploy/labs/" #n                        \
+            ".md\"\n.byte 0\n.previous");                                                          \
+    extern const char lab_text_##n[]
+TEXT(0);
+TEXT(2);
+
+static const struct lab {
+    const char *number, *text; /* The text opens with "# " and the title. */
+    lab_check_fn *check;
+} all_labs[] = {
+    {"0", lab_text_0, check_0},
+    {"2", lab_text_2, check_2},
+};
+#define LAB_COUNT (sizeof all_labs / sizeof *all_labs)
+
+/* --- what a check can ask ----------------------------------------------------------------------- */
+
+void lab_judge(struct lab_check *check, const char *name, bool right, const char *why)
+{
+    check->asked++;
+    check->right += right;
+    printf("  %-8s %-18s %s\n", right ? "right" : "wrong", name, right ? "" : why);
+}
+
+/* Whether it is there; else its line says so. */
+static bool given(struct lab_check *check, const char *name, double *number)
+{
+    *number = json_number(check->answers, name);
+    if (isfinite(*number))
+        return true;
+    lab_judge(check, name, false, "is missing, or no number");
+    return false;
+}
+
+void lab_predicted(struct lab_check *check, const char *name, double found)
+{
+    double number;
+    if (!given(check, name, &number))
+        return;
+    check->asked++;
+    check->right++;
+    printf("  guessed  %-18s %g, and it is %g\n", name, number, found);
+}
+
+void lab_number(struct lab_check *check, const char *name, double value, double tolerance)
+{
+    double number;
+    char why[80];
+    if (!given(check, name, &number))
+        return;
+    snprintf(why, sizeof why, "it is not %g", number);
+    lab_judge(check, name, fabs(number - value) <= tolerance * fabs(value) + 1e-9, why);
+}
+
+void lab_word(struct lab_check *check, const char *name, const char *word)
+{
+    char why[80];
+    const char *answer = json_text(check->answers, name);
+    snprintf(why, sizeof why, answer != NULL ? "it is not \"%.50s\"" : "is missing, or no text",
+             answer);
+    lab_judge(check, name, answer != NULL && strcmp(answer, word) == 0, why);
+}
+
+void lab_explained(struct lab_check *check, const char *name)
+{
+    const char *answer = json_text(check->answers, name);
+    lab_judge(check, name, answer != NULL && strlen(answer) >= EXPLAINED_MIN,
+              "takes a sentence or two");
+}
+
+static int remove_one(const char *path, const struct stat *about, int kind, struct FTW *place)
+{
+    (void)about, (void)kind, (void)place;
+    return remove(path);
+}
+
+void lab_simulate(struct lab_check *check, struct record *record, const char *words, ...)
+{
+    char folder[] = "/tmp/syncopate-lab-XXXXXX", out[sizeof folder + 8], line[1024] = "simulate ";
+    char *argv[WORDS_MAX] = {NULL}, *rest = line;
+    struct command_call call = {.argv = argv};
+    struct error error = {0};
+    va_list list;
+    int code = EXIT_CANNOT_OPEN;
+    va_start(list, words);
+    size_t used = strlen(line);
+    used += (size_t)vsnprintf(line + used, sizeof line - used, words, list);
+    va_end(list);
+    *record = (struct record){0};
+    if (mkdtemp(folder) != NULL) {
+        snprintf(out, sizeof out, "%s/out", folder);
+        snprintf(line + used, sizeof line - used, " --quiet --out %s", out);
+        for (char *word; (word = strsep(&rest, " ")) != NULL && call.argc < WORDS_MAX - 1;)
+            argv[call.argc++] = word;
+        if (options_begin(&call.options, OPTION_SIMULATE, call.argc, argv, &code))
+            code = command_simulate(&call, &error);
+        if (code == EXIT_DONE && record_read(record, out, &error) != STATUS_OK)
+            code = command_fail("syncopate lab", EXIT_CANNOT_OPEN, &error);
+        nftw(folder, remove_one, 16, FTW_DEPTH | FTW_PHYS);
+    }
+    check->failed = check->failed || code != EXIT_DONE;
+}
+
+/* --- the command -------------------------------------------------------------------------------- */
+
+/* From 1 to 9999, of FNV-1a. */
+static uint64_t seed_of(const char *name)
+{
+    uint64_t hash = UINT64_C(14695981039346656037);
+    for (; *name != '\0'; name++)
+        hash = (hash ^ (unsigned char)*name) * UINT64_C(1099511628211);
+    return 1 + hash % 9999;
+}
+
+static const struct lab *find_lab(const char *number)
+{
+    for (size_t i = 0; i < LAB_COUNT; i++)
+        if (number != NULL && strcmp(all_labs[i].number, number) == 0)
+            return &all_labs[i];
+    return NULL;
+}
+
+static void list_labs(void)
+{
+    for (size_t i = 0; i < LAB_COUNT; i++)
+        printf("%.*s\n", (int)strcspn(all_labs[i].text, "\n") - 2, all_labs[i].text + 2);
+    puts("\nsyncopate lab 0 --name YOU    is the text of the first\n"
+         "syncopate lab check 0         checks what is in answers.json");
+}
+
+/* The text, with the student's seed for SEED. */
+static void print_lab(const struct lab *lab, const char *name)
+{
+    const char *text = lab->text;
+    for (const char *at; name != NULL && (at = strstr(text, "SEED")) != NULL; text = at + 4)
+        printf("%.*s%" PRIu64, (int)(at - text), text, seed_of(name));
+    fputs(text, stdout);
+    if (name == NULL)
+        puts("\n(SEED follows from your name: syncopate lab N --name YOU has it.)");
+}
+
+static int check_lab(const struct lab *lab, const char *name, const struct json *root,
+                     const char *path)
+{
+    char folder[DISK_PATH_MAX];
+    const char *slash = strrchr(path, '/');
+    struct lab_check check = {
+        .seed = seed_of(name), .folder = folder, .answers = json_at(root, lab->number)};
+    snprintf(folder, sizeof folder, "%.*s", slash != NULL ? (int)(slash - path) : 1,
+             slash != NULL ? path : ".");
+    printf("%.*s; %.60s, seed %" PRIu64 "\n", (int)strcspn(lab->text, "\n") - 2, lab->text + 2,
+           name, check.seed);
+    lab->check(&check);
+    printf("lab %s: %u of %u\n", lab->number, check.right, check.asked);
+    return !check.failed && check.right == check.asked ? EXIT_DONE : EXIT_TRAINING_FAILED;
+}
+
+int command_lab(const struct command_call *call, struct error *error)
+{
+    const struct options *options = &call->options;
+    const char *path = options->answers, *number = options->path;
+    bool checks = number != NULL && strcmp(number, "check") == 0;
+    struct json *root = NULL;
+    if (number == NULL) {
+        list_labs();
+        return EXIT_DONE;
+    }
+    const struct lab *lab = find_lab(checks ? options->second_path : number);
+    if (lab == NULL || (!checks && options->second_path != NULL)) {
+        error_set(error, STATUS_INVALID, "takes N or check N; syncopate lab lists the labs");
+        return EXIT_USAGE;
+    }
+    enum status status = json_read_file(&disk_posix, path, ANSWERS_MAX, &root, error);
+    const char *name = options->name != NULL ? options->name : json_text(root, "name");
+    int code = EXIT_DONE;
+    if (!checks) {
+        *error = (struct error){0};
+        print_lab(lab, name);
+    } else if (status != STATUS_OK) {
+        code = command_exit_code(status);
+    } else if (name == NULL) {
+        error_set(error, STATUS_INVALID, "%.300s: has no \"name\", and there is no --name", path);
+        code = EXIT_USAGE;
+    } else {
+        code = check_lab(lab, name, root, path);
+    }
+    json_release(&root);
+    return code;
+}

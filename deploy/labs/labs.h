@@ -1,0 +1,56 @@
+/* labs.h - exercises with a check: `syncopate lab`.
+ *
+ * A lab is a page of text, which is within the program, and a function that checks a
+ * student's answers. Answers are one JSON file, with a member for each lab:
+ *
+ *     {"name": "ada", "2": {"mean_4": 2.99, "explain": "..."}}
+ *
+ * The seed of a student follows from the name. Checks compute in virtual time, so a verdict is the
+ * same on every machine. A check asks for each answer by name, with one of the functions below; each
+ * prints a line, which never contains the right answer.
+ *
+ * To add lab N: its text, check_N in a file of its own, two rows in labs.c, and its folder in
+ * solutions.
+ *
+ * Threads: one. */
+
+#ifndef DEPLOY_LABS_LABS_H
+#define DEPLOY_LABS_LABS_H
+
+#include <inttypes.h>
+
+#include "common/base/status.h"
+#include "common/file/json.h"
+#include "common/progress/record.h"
+
+struct lab_check {
+    uint64_t seed;              /* Of the student: 1 to 9999. */
+    const char *folder;         /* With the answers, and the files of the lab beside them. */
+    const struct json *answers; /* Of this lab; NULL: none. */
+    unsigned right, asked;
+    bool failed; /* A command of the check failed, and said why. */
+};
+
+typedef void lab_check_fn(struct lab_check *check);
+lab_check_fn check_0, check_2;
+
+/* A guess made before the run: any number is right, and is shown beside what was found. */
+void lab_predicted(struct lab_check *check, const char *name, double found);
+
+/* Within this part of the value: 0 is exact. */
+void lab_number(struct lab_check *check, const char *name, double value, double tolerance);
+void lab_word(struct lab_check *check, const char *name, const char *word);
+
+/* Some words of their own, which a teacher reads. */
+void lab_explained(struct lab_check *check, const char *name);
+
+/* What is found out otherwise; `why` says to a student what is wrong. */
+void lab_judge(struct lab_check *check, const char *name, bool right, const char *why);
+
+/* `syncopate simulate WORDS --quiet --out ...` in a folder of its own, which is removed, and its
+ * result. words: a format, parted by single blanks. On failure the record is empty, and failed is
+ * set. The caller frees the record. */
+__attribute__((format(printf, 3, 4))) void
+lab_simulate(struct lab_check *check, struct record *record, const char *words, ...);
+
+#endif
