@@ -443,17 +443,21 @@ $(BUILD)/proto/%.o: $(BUILD)/proto/%.c
 $(BUILD)/%.o: %.c | $(PROTO_C)
 	@mkdir -p $(@D)
 	$(STEP) $(CC) $(ALL_CFLAGS) -c -o $@ $<
-# The page is one file with all in it; the browser runs the script that has this hash alone.
-PAGE_HTML := $(BUILD)/common/watch/page_text.html
-$(PAGE_HTML): deploy/page/page.html deploy/page/page.css $(addprefix deploy/page/,source.js draw.js page.js)
+# A page is one file with all in it; the browser runs the script that has this hash alone.
+PAGES_HTML := $(BUILD)/common/watch/page_text $(BUILD)/deploy/page/page_figure
+$(BUILD)/common/watch/page_text.html: deploy/page/page.js
+$(BUILD)/deploy/page/page_figure.html: deploy/page/figure.js
+$(PAGES_HTML:=.html): deploy/page/page.html deploy/page/page.css deploy/page/source.js deploy/page/draw.js
 	@mkdir -p $(@D)
-	@cat $(filter %.js,$^) | sed -E 's/^ +//; /^\/\*.*\*\/$$/d; /^\/\*/,/\*\/$$/d' >$(@D)/page.js
-	@hash=$$(env printf "$$(sha256sum <$(@D)/page.js | cut -c 1-64 | sed 's/../\\x&/g')" | base64) && \
-	    sed -e "s|@HASH@|$$hash|" -e '/@STYLE@/{r deploy/page/page.css' -e 'd}' -e '/@SCRIPT@/{r $(@D)/page.js' -e 'd}' $< | \
+	@cat deploy/page/source.js deploy/page/draw.js $(filter-out %/source.js %/draw.js,$(filter %.js,$^)) | \
+	    sed -E 's/^ +//; /^\/\*.*\*\/$$/d; /^\/\*/,/\*\/$$/d' >$(@:.html=.js)
+	@hash=$$(env printf "$$(sha256sum <$(@:.html=.js) | cut -c 1-64 | sed 's/../\\x&/g')" | base64) && \
+	    sed -e "s|@HASH@|$$hash|" -e '/@STYLE@/{r deploy/page/page.css' -e 'd}' -e '/@SCRIPT@/{r $(@:.html=.js)' -e 'd}' deploy/page/page.html | \
 	    sed -e ':a' -e 'N;$$!ba' -e 's|<script>\n|<script>|' >$@
-$(PAGE_HTML:.html=.inc): $(PAGE_HTML)
+$(PAGES_HTML:=.inc): %.inc: %.html
 	@od -An -v -tu1 $< | sed 's/ *\([0-9]*\)/\1,/g' >$@
-$(BUILD)/common/watch/page_text.o: $(PAGE_HTML:.html=.inc)
+$(BUILD)/common/watch/page_text.o: $(BUILD)/common/watch/page_text.inc
+$(BUILD)/deploy/page/page.o: $(BUILD)/deploy/page/page_figure.inc
 # The texts are within it.
 $(BUILD)/deploy/labs/labs.o: $(wildcard deploy/labs/*.md)
 $(BUILD)/checked/%.o: %.c | $(PROTO_C)

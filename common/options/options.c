@@ -318,12 +318,15 @@ static enum status take_positional(struct parser *parser, const char *argument)
 {
     if (!takes_operand(parser->user))
         return refuse_word(parser, argument);
+    struct options_list *comparisons = &parser->options->comparisons;
     if (parser->user == OPTION_LAB && parser->options->path != NULL &&
         parser->options->second_path == NULL) {
         parser->options->second_path = argument;
         return STATUS_OK;
     }
-    if (parser->options->path != NULL)
+    if (parser->user == OPTION_FIGURE && comparisons->count < OPTIONS_LIST_MAX)
+        comparisons->items[comparisons->count++] = argument;
+    else if (parser->options->path != NULL)
         return refuse(parser, "takes one path, but '%s' and '%s' were given", parser->options->path,
                       argument);
     if (argument[0] == '\0')

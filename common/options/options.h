@@ -57,7 +57,8 @@ enum option_user {
     OPTION_PROBE = 262144,
     OPTION_SERVE = 524288,
     OPTION_LAB = 1048576,
-    OPTION_USER_LAST = OPTION_LAB,
+    OPTION_FIGURE = 2097152,
+    OPTION_USER_LAST = OPTION_FIGURE,
 };
 
 /* What simulate's options say of a cluster and of what goes wrong in it: texts that their rooms read
@@ -194,7 +195,13 @@ struct options {
     const char *best;  /* What the best is by: "accuracy" or "loss". */
     uint32_t patience; /* Checkpoints in a row without a better one that stop the run; 0: never. */
 
-    /* The argument that is no option, of those who take one. */
+    /* figure. */
+    struct options_list comparisons, ideal, notes; /* Folders; "1:1,30:30" each; paragraphs. */
+    const char *figure_x, *figure_y, *figure_by, *title;
+    const char *log_axes; /* "none", "x", "y" or "xy". */
+    bool ratio, map;
+
+    /* The argument that is no option, of those who take one; figure's first. */
     const char *path;
     const char *second_path; /* lab: behind it; NULL: none. */
 

@@ -307,6 +307,13 @@ static const char *tell_word(unsigned index)
 
 static const struct option_choice choice_tell = {.word = tell_word};
 static const struct option_choice choice_ports = {.check = option_ports_check};
+static const char *log_axes_word(unsigned index)
+{
+    static const char *const words[] = {"none", "x", "y", "xy", NULL};
+    return words[index];
+}
+
+static const struct option_choice choice_log_axes = {.word = log_axes_word};
 static const struct option_choice choice_serve = {.check = http_place_check};
 static const struct option_choice choice_fair = {.word = fair_word};
 static const struct option_choice choice_scale = {.word = scale_word};
@@ -739,6 +746,8 @@ const struct option_row option_rows[] = {
      NULL, NULL,
      "File to write: a trace, or, when it ends in .html, a page that shows its typical and its slowest step. "
      "Default: trace.json in the working directory."},
+    {"out", OPTION_GROUP_FILES, OPTION_KIND_TEXT, FIELD(out), OPTION_FIGURE, "FILE", NULL, 0, 0, NULL, NULL,
+     "The page to write; its numbers go beside it, with .csv in the place of the ending. Default: figure.html."},
     {"out", OPTION_GROUP_FILES, OPTION_KIND_TEXT, FIELD(out), OPTION_CALIBRATE, "FILE", NULL, 0, 0,
      NULL, NULL, "Cluster file to write. Default: it goes to standard output, and figures to standard error."},
     {"answers", OPTION_GROUP_FILES, OPTION_KIND_TEXT, FIELD(answers), OPTION_LAB, "FILE", "answers.json", 0, 0, NULL, NULL,
@@ -862,6 +871,26 @@ const struct option_row option_rows[] = {
      NULL,
      "Where. Without ADDRESS only for this host; 0.0.0.0 or [::] for others as well, who need the token that is printed. "
      "Default: any port that is free."},
+    {"x", OPTION_GROUP_OUTPUT, OPTION_KIND_TEXT, FIELD(figure_x), OPTION_FIGURE, "NAME", "workers", 0, 0, NULL, NULL,
+     "What goes to the right: an axis of numbers, or of words where these are none."},
+    {"y", OPTION_GROUP_OUTPUT, OPTION_KIND_TEXT, FIELD(figure_y), OPTION_FIGURE, "METRIC", "time", 0, 0, NULL, NULL,
+     "What goes up; of several, with commas, each is a line."},
+    {"by", OPTION_GROUP_OUTPUT, OPTION_KIND_TEXT, FIELD(figure_by), OPTION_FIGURE, "CONFIGURATION", "mode", 0, 0, NULL, NULL,
+     "What makes a line of its own; of several names each combination."},
+    {"ratio", OPTION_GROUP_OUTPUT, OPTION_KIND_FLAG, FIELD(ratio), OPTION_FIGURE, NULL, NULL, 0, 0, NULL, NULL,
+     "Divide by the number of the same line and seed at its least --x, or the first that is no number."},
+    {"log", OPTION_GROUP_OUTPUT, OPTION_KIND_TEXT, FIELD(log_axes), OPTION_FIGURE, "none|x|y|xy", "none", 0, 0, &choice_log_axes,
+     NULL, "Logarithmic axes."},
+    {"map", OPTION_GROUP_OUTPUT, OPTION_KIND_FLAG, FIELD(map), OPTION_FIGURE, NULL, NULL, 0, 0, NULL, NULL,
+     "A heat map: a row for each line, a cell for each --x; the least median of a row has a frame."},
+    {"ideal", OPTION_GROUP_OUTPUT, OPTION_KIND_LIST, FIELD(ideal), OPTION_FIGURE, "X:Y,X:Y,...", NULL, 0, 0, NULL, NULL,
+     "A dashed line through these points. Given several times, as many lines."},
+    {"title", OPTION_GROUP_OUTPUT, OPTION_KIND_TEXT, FIELD(title), OPTION_FIGURE, "TEXT", NULL, 0, 0, NULL, NULL,
+     "What the figure shows. Default: its names."},
+    {"note", OPTION_GROUP_OUTPUT, OPTION_KIND_LIST, FIELD(notes), OPTION_FIGURE, "TEXT", NULL, 0, 0, NULL, NULL,
+     "A paragraph below it. Given several times, as many."},
+    {"quiet", OPTION_GROUP_OUTPUT, OPTION_KIND_FLAG, FIELD(quiet), OPTION_FIGURE, NULL, NULL, 0, 0, NULL, NULL,
+     "Nothing but what is wrong: the result is in the files."},
     {"quiet", OPTION_GROUP_OUTPUT, OPTION_KIND_FLAG, FIELD(quiet), OPTION_TRACE, NULL, NULL, 0, 0,
      NULL, NULL, "Nothing but what is wrong: the result is in the files."},
     {"quiet", OPTION_GROUP_OUTPUT, OPTION_KIND_FLAG, FIELD(quiet),
@@ -956,6 +985,8 @@ const char *option_user_program(enum option_user user)
         return "syncopate serve";
     case OPTION_LAB:
         return "syncopate lab";
+    case OPTION_FIGURE:
+        return "syncopate figure";
     }
     return "syncopate";
 }

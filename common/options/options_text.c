@@ -119,6 +119,18 @@ static const struct program_text program_texts[] = {
      "few seconds and in virtual time, so that the verdict is the same on every machine.",
      "  syncopate lab 2 --name ada\n"
      "  syncopate lab check 2"},
+    {OPTION_FIGURE, "COMPARISON... [options]", "the paths of comparisons' folders",
+     "a page with one figure of comparisons, as a paper has it",
+     "Draw a number of every run of some comparisons against another: a page with the figure, and "
+     "its "
+     "numbers beside it as CSV. A dot is a median over seeds, a bar the 95 % interval of the mean. "
+     "A "
+     "name is a setting in which arms differ (workers, momentum, backup-workers), mode, arm, "
+     "comparison "
+     "(its folder), a column of runs.csv, time or work (seconds and examples to the target), "
+     "ms_per_update, or step_p50 and step_p99, milliseconds of a step.",
+     "  syncopate figure --x workers --y images_per_second --by mode \\\n"
+     "      --ratio --log xy --ideal 1:1,30:30 --out speed-up.html runs/10Gbit"},
     {OPTION_REPLAY, "PATH [options]", "the path of a run's folder",
      "make a recorded run again, to the bit, or with one thing changed",
      "Make a run again in this one process from the record in its folder: the same gradients from "

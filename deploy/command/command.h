@@ -32,7 +32,7 @@ typedef int command_fn(const struct command_call *call, struct error *error);
 command_fn command_run, command_compare, command_evaluate, command_export, command_inspect;
 command_fn command_simulate, command_calibrate, command_verify, command_keygen, command_completion,
     command_man, command_replay, command_trace, command_leave, command_task, command_launch,
-    command_probe, command_serve, command_lab;
+    command_probe, command_serve, command_lab, command_figure;
 
 /* --- shared ----------------------------------------------------------------------------------- */
 

@@ -4,6 +4,7 @@
 
 #include "common/base/wording.h"
 #include "common/file/disk.h"
+#include "common/watch/page_text.h"
 #include "deploy/command/command.h"
 #include "deploy/page/page.h"
 #include "deploy/trace/trace.h"
@@ -23,8 +24,9 @@ static enum status write_page(const struct spans *spans, const char *path, struc
     json_writer_object(&writer, NULL);
     windows_write_json(&writer, "spans.json", spans);
     json_writer_end(&writer);
-    enum status status = writer.failed ? error_set(error, STATUS_MEMORY, "out of memory for a page")
-                                       : page_write_file(&disk_posix, path, writer.text, error);
+    enum status status = writer.failed
+                             ? error_set(error, STATUS_MEMORY, "out of memory for a page")
+                             : page_write_file(&disk_posix, path, page_text, writer.text, error);
     json_writer_free(&writer);
     return status;
 }

@@ -14,10 +14,14 @@
 #define FILE_BYTES_MAX (UINT64_C(256) << 20)
 #define PROGRESS_MAX   1000 /* Events of progress in a page; of more every second, third, ... */
 
-void page_write(FILE *stream, const char *data)
+const char page_figure[] = {
+#include "deploy/page/page_figure.inc"
+    0};
+
+void page_write(FILE *stream, const char *page, const char *data)
 {
-    const char *mark = strstr(page_text, PAGE_DATA_MARK);
-    fwrite(page_text, 1, (size_t)(mark - page_text), stream);
+    const char *mark = strstr(page, PAGE_DATA_MARK);
+    fwrite(page, 1, (size_t)(mark - page), stream);
     for (; *data != '\0'; data++) /* No text in it ends the element that it is in. */
         if (*data == '<')
             fputs("\\u003c", stream);
@@ -26,15 +30,15 @@ void page_write(FILE *stream, const char *data)
     fputs(mark + sizeof PAGE_DATA_MARK - 1, stream);
 }
 
-enum status page_write_file(const struct disk *disk, const char *path, const char *data,
-                            struct error *error)
+enum status page_write_file(const struct disk *disk, const char *path, const char *page,
+                            const char *data, struct error *error)
 {
     char *text = NULL;
     size_t bytes = 0;
     FILE *stream = open_memstream(&text, &bytes);
     if (stream == NULL)
         return error_set(error, STATUS_MEMORY, "out of memory for a page");
-    page_write(stream, data);
+    page_write(stream, page, data);
     bool failed = ferror(stream) != 0;
     failed |= fclose(stream) != 0;
     const struct disk_piece piece = {text, bytes};
@@ -139,7 +143,7 @@ enum status page_write_run(const struct disk *disk, const char *out, struct erro
     if (writer.failed)
         status = error_set(error, STATUS_MEMORY, "out of memory for a page");
     else if (there)
-        status = page_write_file(disk, path, writer.text, error);
+        status = page_write_file(disk, path, page_text, writer.text, error);
     json_writer_free(&writer);
     return status;
 }

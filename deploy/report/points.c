@@ -33,8 +33,7 @@ static void put_number(FILE *stream, double value)
     fprintf(stream, ",%s", text);
 }
 
-/* A name with a comma or a quote in it is quoted. */
-static void put_name(FILE *stream, const char *name)
+void points_write_name(FILE *stream, const char *name)
 {
     if (name[strcspn(name, ",\"\n\r")] == '\0') {
         fputs(name, stream);
@@ -61,7 +60,7 @@ static void put_line(const struct place *place, const char *metric, double value
 {
     if (!isfinite(value) || (place->drawn && !is_drawn(metric)))
         return;
-    put_name(place->stream, place->group->config.name);
+    points_write_name(place->stream, place->group->config.name);
     fprintf(place->stream, ",%llu,%s", (unsigned long long)place->record->seed, metric);
     put_number(place->stream, place->step);
     put_number(place->stream, target_examples(place->record, place->step));
@@ -112,7 +111,7 @@ static void put_scores(struct place *place)
 static void put_text(FILE *stream, const char *text)
 {
     fputc(',', stream);
-    put_name(stream, text);
+    points_write_name(stream, text);
 }
 
 static void put_known(FILE *stream, double value)
@@ -129,7 +128,7 @@ static void put_run(FILE *stream, const struct group *group, const struct record
     const char *name;
     record_number_fn *number;
     const char *slash = strrchr(record->path, '/');
-    put_name(stream, group->config.name);
+    points_write_name(stream, group->config.name);
     fprintf(stream, ",%llu", (unsigned long long)record->seed);
     put_text(stream, slash != NULL ? slash + 1 : record->path);
     put_text(stream, record_diverged(record) ? "diverged" : "done");
@@ -159,7 +158,7 @@ static void put_failed(FILE *stream, const struct comparison *comparison, const 
         const struct failed_run *run = &comparison->failed[i];
         if (strcmp(run->config, config) != 0)
             continue;
-        put_name(stream, config);
+        points_write_name(stream, config);
         fprintf(stream, ",%llu", (unsigned long long)run->seed);
         put_text(stream, run->name);
         put_text(stream, failed_run_diverged(run) ? "diverged" : "failed");

@@ -27,6 +27,9 @@
 
 #define POINTS_DRAWN_MAX 20000 /* Of progress in a page; of more every second, third, ... */
 
+/* A name with a comma or a quote in it is quoted. */
+void points_write_name(FILE *stream, const char *name);
+
 void points_write(FILE *stream, const struct comparison *comparison);
 /* Only what the page draws. */
 void points_write_drawn(FILE *stream, const struct comparison *comparison);

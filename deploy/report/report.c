@@ -12,6 +12,7 @@
 
 #include "common/base/wording.h"
 #include "common/file/json_writer.h"
+#include "common/watch/page_text.h"
 #include "deploy/page/page.h"
 #include "deploy/report/conclusion_table.h"
 #include "deploy/report/config.h"
@@ -289,7 +290,7 @@ static enum status write_page(const struct disk *disk, const char *out,
     json_writer_end(&writer);
     snprintf(path, sizeof path, "%.*s/" PAGE_NAME, DISK_PATH_MAX - 1, out);
     enum status status = writer.failed ? error_set(error, STATUS_MEMORY, "out of memory")
-                                       : page_write_file(disk, path, writer.text, error);
+                                       : page_write_file(disk, path, page_text, writer.text, error);
     json_writer_free(&writer);
     return status;
 }

@@ -31,6 +31,11 @@ run lost 0 syncopate simulate --data synthetic:6000 --model softmax --epochs 2 -
 run sync 0 syncopate run "${small[@]}" --trace --out "$work/sync"
 run trace 0 syncopate trace "$work/lost/trace.spans" --out "$work/trace.html"
 
+# One figure, with notes.
+notes=()
+for i in {1..16}; do notes+=(--note "Note $i: what it is about, in words enough to take two lines on a small screen."); done
+run figure 0 syncopate figure "$work/many" --x workers --y step_p50,step_p99 --by mode --log xy "${notes[@]}" --out "$work/figure.html"
+
 # One run that fails, and Ctrl-C while others are to come.
 run broken 0 syncopate compare --virtual "${small[@]}" --out "$work/broken"
 : >"$work/broken/runs/async-w2-s2"
@@ -40,13 +45,13 @@ kill -INT "${pids[broken-more]}"
 ends broken-more 130
 grep -q 'Ended early' "$work/broken/report.html" || fail "it was not ended early"
 
-pages=(trace="$work/trace.html")
+pages=(trace="$work/trace.html" figure="$work/figure.html")
 for name in two many one diverged lost sync broken; do pages+=("$name=$work/$name/report.html"); done
 python3 "$looker" "$pictures" "${pages[@]}" >"$work/look.log" 2>&1 || fail "a page is not as it should be: $(cat "$work/look.log")"
-grep -qx '8 pages looked at, 0 faults' "$work/look.log" || fail "nothing was looked at"
-[ "$(find "$pictures" -name '*-1280-*.png' -size +30k -o -name '*-390-*.png' -size +30k | wc -l)" -ge 24 ] ||
+grep -qx '9 pages looked at, 0 faults' "$work/look.log" || fail "nothing was looked at"
+[ "$(find "$pictures" -name '*-1280-*.png' -size +30k -o -name '*-390-*.png' -size +30k | wc -l)" -ge 27 ] ||
     fail "pictures are missing"
-ok "comparisons of two arms, ten, one seed, arms that diverge and runs that fail, runs with and without losses, and a trace: at 1280, 768 and 390 px, light, dark, on paper"
+ok "comparisons of two arms, ten, one seed, arms that diverge and runs that fail, runs with and without losses, a trace, and a figure: at 1280, 768 and 390 px, light, dark, on paper"
 ok "switches, keys and one figure alone work, labels do not overlap, nothing is cut, small or faint, and nothing is asked for from outside"
 
 # --- live: a worker is stopped, and server 0 killed ----------------------------------------------------

@@ -49,6 +49,20 @@ run object 0 syncopate inspect "$out" --json
 cmp -s <(grep -v '^  "kind"\|^  "path"' "$work/object.log") "$out/compare.json" || fail "inspect --json says otherwise"
 run evaluate 5 syncopate evaluate "$out"
 says evaluate "is a comparison; name one of its runs, which are folders in $out/runs$"
+# A figure's CSV has the numbers of runs.csv.
+run figure 0 syncopate figure "$out" --x workers --y train_loss --by mode --title Found --ideal 1:2,2:1 --out "$work/figure.html"
+columns() { awk -F, -v names="$1" '{ sub(/"flatten[^"]*"/, "model") }
+    NR == 1 { for (i in a) delete a[i]; for (i = 1; i <= NF; i++) at[$i] = i; n = split(names, a, " "); next }
+    { for (i = 1; i <= n; i++) printf "%s ", i < n ? $at[a[i]] : sprintf("%.12g", $at[a[i]]); print "" }' "$2" | sort; }
+cmp -s <(columns "arm seed y" "$work/figure.csv") <(columns "arm seed train_loss" "$out/runs.csv") || fail "the figure has other numbers"
+grep -q '"title":"Found".*"ideal":\["1:2,2:1"\].*"label":"ssp:1"' "$work/figure.html" || fail "the figure's page has no data"
+for wrong in --x=nothing --by=nothing --y=nothing; do
+    run wrong 2 syncopate figure "$out" "$wrong" --out "$work/never.html"
+    one_line wrong
+    says wrong "^syncopate figure: $wrong: no "
+done
+[ ! -e "$work/never.html" ] || fail "a figure of nothing is there"
+ok "a figure has the numbers of its comparison's runs; names that nothing has are refused"
 ok "a comparison has its files, and goes on with more seeds and modes; what is there stays, and is what inspect says"
 
 # --- runs that fail, and comparisons that are cut off ----------------------------------------------
