@@ -40,6 +40,7 @@
 #define CURVE_BYTES     33     /* What CURVE adds to a frame on the wire. */
 #define LOOK_US         100000 /* Between looks at what became of handshakes. */
 #define ANSWER_US       200    /* After a message to a server, its answer may come at any moment. */
+#define ANSWER_BYTES    131072 /* Larger payloads travel longer than that. */
 #define BACKLOG         1024   /* All workers may come at once. */
 #define CUTS_SUSPICIOUS 3      /* Handshakes cut in a row; one may be a server that just died. */
 #define GREETING_MS     400    /* A process that waits ends in time, also during one such look. */
@@ -67,7 +68,7 @@ struct endpoint {
     struct handshakes known; /* As of the last look, or question. */
     enum greeting greeting;  /* Connecting: the greeting at the last question. */
     uint64_t looked_us;
-    uint64_t said_us; /* Connecting: time of the last send. */
+    uint64_t said_us; /* Connecting: time of the last send; 0: it was large. */
     bool drained;     /* There was no message, and libzmq was not called since. */
 };
 
@@ -260,7 +261,7 @@ static enum status zmq_endpoint_send(struct endpoint *endpoint, uint64_t peer, c
         zmq_send(endpoint->socket, header, header_bytes, ZMQ_DONTWAIT | more) < 0)
         status = send_error();
     if (!endpoint->listening)
-        endpoint->said_us = clock_now_us();
+        endpoint->said_us = payload == NULL || payload->bytes < ANSWER_BYTES ? clock_now_us() : 0;
     if (payload == NULL)
         return status;
     if (status == STATUS_OK)
@@ -563,8 +564,8 @@ static bool any_has_message(struct endpoint *const *endpoints, size_t count)
 }
 
 /* zmq_poll would ask each socket twice, with system calls of its own each time. A wake-up takes as
- * long as a short answer: after a send this polls for a while, and yields the processor to other
- * threads. */
+ * long as a short answer: after a small message this polls for a while, and yields the processor to
+ * other threads. */
 static void zmq_wait(struct transport *transport, struct endpoint *const *endpoints, size_t count,
                      const int *doorbells, size_t doorbell_count, int timeout_ms)
 {

@@ -12,7 +12,7 @@
 #include <sys/socket.h>
 
 static struct calls own, *counted = &own;
-static _Thread_local bool uses_epoll;
+static _Thread_local bool uses_epoll; /* To sleep. */
 static int (*next_poll)(struct pollfd *, nfds_t, int);
 static int (*next_epoll_wait)(int, struct epoll_event *, int, int);
 static ssize_t (*next_send)(int, const void *, size_t, int);
@@ -41,7 +41,7 @@ int poll(struct pollfd *items, nfds_t count, int timeout)
 
 int epoll_wait(int set, struct epoll_event *events, int most, int timeout)
 {
-    uses_epoll = true;
+    uses_epoll = uses_epoll || timeout != 0;
     return next_epoll_wait(set, events, most, timeout);
 }
 

@@ -9,7 +9,7 @@
 #include <stdatomic.h>
 
 struct calls {
-    /* Of threads that do not use epoll, as libzmq's own do: */
+    /* Of threads that do not sleep in epoll_wait, as libzmq's own do: */
     atomic_ullong polls;           /* all, */
     atomic_ullong wakings;         /* and those that may have slept, and ended because of news. */
     atomic_ullong sends, receives; /* Of all threads. */
