@@ -25,6 +25,7 @@
 #define SCRIPTED_CLIENT_FIRST                                                                      \
     (1ull << 40)         /* Numbers of guests; the inner transport's are smaller. */
 #define INNER_TURN     8 /* Every so many receives the inner transport comes first. */
+#define BELLS_TURN     4 /* Every so many looks at the windows one is for all else. */
 #define BELLS_MAX      (JOB_SERVERS_MAX + 1 + TRANSPORT_DOORBELLS_MAX)
 #define EVENTS_A_LOOK  16
 #define LOOK_ON_US     400 /* Longer than most answers take, far shorter than a TICK. */
@@ -52,6 +53,7 @@ struct endpoint {
     struct shared_memory *published;
     uint64_t guests_made;
     uint32_t next, turn;
+    bool busy;          /* The last wait ended with a message in a window. */
     uint64_t waited_us; /* The last wait's time. */
 
     int connection; /* Connecting: waits for the offer; -1 else. */
@@ -341,6 +343,7 @@ static enum status receive_from_guests(struct endpoint *endpoint, struct receive
     return STATUS_AGAIN;
 }
 
+/* The inner transport is asked with a system call: seldom while windows have messages. */
 static enum status shm_receive(struct endpoint *endpoint, struct received *received)
 {
     bool inner_first = ++endpoint->turn % INNER_TURN == 0;
@@ -349,7 +352,7 @@ static enum status shm_receive(struct endpoint *endpoint, struct received *recei
         status = endpoint->operations->receive(endpoint->inner, received);
     if (status != STATUS_OK)
         status = receive_from_guests(endpoint, received);
-    if (status != STATUS_OK && !inner_first)
+    if (status != STATUS_OK && !inner_first && !endpoint->busy)
         status = endpoint->operations->receive(endpoint->inner, received);
     return status;
 }
@@ -391,15 +394,15 @@ static bool look_on(struct endpoint *const *endpoints, size_t count, const int *
     for (size_t i = 0; i < bell_count; i++)
         fds[i] = (struct pollfd){bells[i], POLLIN, 0};
     uint64_t until_us = clock_now_us() + LOOK_ON_US;
-    do {
+    for (uint32_t round = 1; clock_now_us() < until_us; round++) {
         if (any_has_some(endpoints, count, &windows))
             return true;
         if (!windows)
             return false;
-        if (poll(fds, bell_count, 0) > 0)
+        if (round % BELLS_TURN == 0 && poll(fds, bell_count, 0) > 0)
             return true; /* An owner's answer, say: it must not wait for our patience. */
         sched_yield();
-    } while (clock_now_us() < until_us);
+    }
     return false;
 }
 
@@ -427,8 +430,10 @@ static void shm_wait(struct transport *transport, struct endpoint *const *endpoi
         t->inner->operations->wait(t->inner, inner, count, bells, doorbell_count + count,
                                    timeout_ms);
     for (size_t i = 0; i < count; i++) {
+        bool windows;
         all_awake(endpoints[i]);
         look(endpoints[i]);
+        endpoints[i]->busy = any_has_some(&endpoints[i], 1, &windows);
     }
     endpoints[0]->waited_us = clock_now_us() - began_us;
 }
