@@ -38,14 +38,16 @@ void mailbox_post(struct mailbox *mailbox, const struct outgoing *item)
 void mailbox_ring(struct mailbox *mailbox)
 {
     eventfd_write(mailbox->event, 1);
+    atomic_store(&mailbox->rung, true); /* Later: a reader that sees it finds something to read. */
 }
 
 bool mailbox_take(struct mailbox *mailbox, struct outgoing *item)
 {
+    eventfd_t ignored;
     pthread_mutex_lock(&mailbox->lock);
     bool there = outbox_take(&mailbox->items, item);
-    eventfd_t ignored;
-    if (!there) /* Under the lock, so that a post after this finds it empty and rings again. */
+    /* Under the lock, so that a post after this finds it empty and rings again. */
+    if (!there && atomic_exchange(&mailbox->rung, false))
         eventfd_read(mailbox->event, &ignored);
     pthread_mutex_unlock(&mailbox->lock);
     return there;

@@ -11,6 +11,7 @@
 #define COMMON_WIRE_MAILBOX_H
 
 #include <pthread.h>
+#include <stdatomic.h>
 #include <stdbool.h>
 #include <stddef.h>
 
@@ -20,7 +21,8 @@
 struct mailbox {
     pthread_mutex_t lock;
     struct outbox items;
-    int event; /* eventfd; readable while something may be there. */
+    int event;        /* eventfd; readable while something may be there. */
+    atomic_bool rung; /* Since it was last read. */
 };
 
 enum status mailbox_init(struct mailbox *mailbox);

@@ -3,13 +3,11 @@
 
 #include "worker/client/client.h"
 
-#include <poll.h>
 #include <pthread.h>
 #include <stdatomic.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/eventfd.h>
 #include <unistd.h>
 
 #include "common/base/clock.h"
@@ -83,7 +81,7 @@ struct client {
 
     pthread_t thread; /* Drives while the trainer computes. */
     bool started;
-    int doorbell; /* eventfd: the driver should look at the requests. */
+    struct mailbox doorbell; /* Empty; rung: the driver should look at the requests. */
     struct requests requests;
     struct trainer trainer; /* On the caller's thread, as is all below. */
     struct outbox said;     /* By it. */
@@ -277,15 +275,15 @@ static void await(const struct client *client, uint64_t most_ms)
     const struct client_options *options = &client->options;
     uint64_t patience_ms = (uint64_t)session_patience_ms(client->session);
     options->transport->operations->wait(options->transport, client->servers,
-                                         options->job->server_count, &client->doorbell, 1,
+                                         options->job->server_count, &client->doorbell.event, 1,
                                          (int)(most_ms < patience_ms ? most_ms : patience_ms));
 }
 
 /* Do all that can be done now, without waiting. */
 static void drive(struct client *client)
 {
-    eventfd_t ignored;
-    eventfd_read(client->doorbell, &ignored);
+    struct outgoing none;
+    mailbox_take(&client->doorbell, &none);
     for (uint32_t i = 0; i < client->options.job->server_count; i++) {
         backlog_retry(&client->links[i].backlog);
         receive(client, i);
@@ -329,9 +327,8 @@ static void help(struct client *client)
 static void *heart_run(void *argument)
 {
     struct client *client = argument;
-    struct pollfd doorbell = {client->doorbell, POLLIN, 0};
     while (!atomic_load(&client->requests.close)) {
-        poll(&doorbell, 1, clock_patience_ms(TICK_MS));
+        mailbox_wait(&client->doorbell, TICK_MS);
         if (!driver_lock_try(&client->driver_lock))
             continue; /* The trainer drives. */
         /* The end of a server that shared its memory shows only in waiting. A server that came
@@ -401,13 +398,12 @@ enum status client_open(struct client **client, const struct client_options *opt
     c->traffic.recorder = options->recorder;
     const struct job *job = options->job;
     c->said_us = clock_now_us();
-    c->doorbell = eventfd(0, EFD_NONBLOCK | EFD_CLOEXEC);
-    if (c->doorbell < 0) {
+    if (mailbox_init(&c->doorbell) != STATUS_OK) {
         free(c);
         *client = NULL;
         return error_set(error, STATUS_IO, "cannot make an eventfd: too many open files?");
     }
-    driver_lock_init(&c->driver_lock, c->doorbell);
+    driver_lock_init(&c->driver_lock, &c->doorbell);
     enum status status =
         partition_make(&c->partition, job->variables, job->variable_count, job->server_count,
                        job->chunk_bytes, job_borders(job), error);
@@ -439,7 +435,7 @@ void client_close(struct client **client)
         return;
     if (c->started) {
         atomic_store(&c->requests.close, true);
-        eventfd_write(c->doorbell, 1);
+        mailbox_ring(&c->doorbell);
         pthread_join(c->thread, NULL);
     }
     int linger_ms = c->trainer.exit_code == EXIT_START_TIMEOUT ? GIVE_UP_MS : LAST_WORDS_MS;
@@ -459,7 +455,7 @@ void client_close(struct client **client)
         frame_release(c->gradients.frames[i]);
     partition_free(&c->partition);
     driver_lock_free(&c->driver_lock);
-    close(c->doorbell);
+    mailbox_free(&c->doorbell);
     trainer_free(&c->trainer);
     free(c->parameters);
     free(c->servers);
@@ -776,17 +772,17 @@ void client_fail(struct client *client, int exit_code, const char *reason)
 void client_request_stop(struct client *client, int exit_code)
 {
     atomic_store(&client->requests.stop_code, exit_code);
-    eventfd_write(client->doorbell, 1);
+    mailbox_ring(&client->doorbell);
 }
 
 void client_abandoned(struct client *client)
 {
     atomic_store(&client->requests.abandoned, true);
-    eventfd_write(client->doorbell, 1);
+    mailbox_ring(&client->doorbell);
 }
 
 void client_request_leave(struct client *client)
 {
     atomic_store(&client->requests.leave, true);
-    eventfd_write(client->doorbell, 1);
+    mailbox_ring(&client->doorbell);
 }

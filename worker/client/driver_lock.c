@@ -2,9 +2,7 @@
 
 #include "worker/client/driver_lock.h"
 
-#include <sys/eventfd.h>
-
-void driver_lock_init(struct driver_lock *driver_lock, int doorbell)
+void driver_lock_init(struct driver_lock *driver_lock, struct mailbox *doorbell)
 {
     pthread_mutex_init(&driver_lock->lock, NULL);
     pthread_cond_init(&driver_lock->given, NULL);
@@ -24,7 +22,7 @@ void driver_lock_take(struct driver_lock *driver_lock)
 {
     atomic_store(&driver_lock->wanted, true);
     if (atomic_load(&driver_lock->waits))
-        eventfd_write(driver_lock->doorbell, 1);
+        mailbox_ring(driver_lock->doorbell);
     pthread_mutex_lock(&driver_lock->lock);
 }
 
@@ -36,7 +34,7 @@ static void let_go(struct driver_lock *driver_lock, bool helps)
     pthread_cond_signal(&driver_lock->given);
     pthread_mutex_unlock(&driver_lock->lock);
     if (helps && asleep)
-        eventfd_write(driver_lock->doorbell, 1);
+        mailbox_ring(driver_lock->doorbell);
 }
 
 void driver_lock_give(struct driver_lock *driver_lock)

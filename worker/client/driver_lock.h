@@ -19,17 +19,19 @@
 #include <stdatomic.h>
 #include <stdbool.h>
 
+#include "common/wire/mailbox.h"
+
 struct driver_lock {
-    pthread_mutex_t lock; /* Held by the driver. */
-    pthread_cond_t given; /* The trainer has released it. */
-    atomic_bool wanted;   /* The trainer wants it, or has it. */
-    atomic_bool waits;    /* The second thread holds it and waits. */
-    bool helps;           /* The trainer computes, and messages are urgent. */
-    bool second;          /* The second thread has it, or had it and gets it back. */
-    int doorbell;         /* Borrowed: an eventfd. */
+    pthread_mutex_t lock;     /* Held by the driver. */
+    pthread_cond_t given;     /* The trainer has released it. */
+    atomic_bool wanted;       /* The trainer wants it, or has it. */
+    atomic_bool waits;        /* The second thread holds it and waits. */
+    bool helps;               /* The trainer computes, and messages are urgent. */
+    bool second;              /* The second thread has it, or had it and gets it back. */
+    struct mailbox *doorbell; /* Borrowed. */
 };
 
-void driver_lock_init(struct driver_lock *driver_lock, int doorbell);
+void driver_lock_init(struct driver_lock *driver_lock, struct mailbox *doorbell);
 void driver_lock_free(struct driver_lock *driver_lock);
 
 /* The trainer: take it from any holder; and release it, to compute with or without messages to

@@ -4,8 +4,6 @@
 #include "worker/client/driver_lock.h"
 
 #include <poll.h>
-#include <sys/eventfd.h>
-#include <unistd.h>
 
 #include "common/base/clock.h"
 #include "tests/lib/suite.h"
@@ -15,7 +13,7 @@
 
 struct fixture {
     struct driver_lock driver_lock;
-    int doorbell;
+    struct mailbox doorbell;
     pthread_t second;
     atomic_bool over;
     int driven; /* Guarded by the wheel. */
@@ -27,18 +25,17 @@ struct fixture {
 static void *drive(void *argument)
 {
     struct fixture *f = argument;
-    struct pollfd doorbell = {f->doorbell, POLLIN, 0};
-    eventfd_t ignored;
+    struct outgoing none;
     while (!atomic_load(&f->over)) {
-        poll(&doorbell, 1, 10);
+        mailbox_wait(&f->doorbell, 10);
         if (!driver_lock_try(&f->driver_lock))
             continue;
-        eventfd_read(f->doorbell, &ignored);
+        mailbox_take(&f->doorbell, &none);
         while (!atomic_load(&f->over) && f->moves && driver_lock_helps(&f->driver_lock)) {
             atomic_fetch_add(&f->waited, 1);
-            poll(&doorbell, 1, LONG_MS);
+            mailbox_wait(&f->doorbell, LONG_MS);
             driver_lock_waited(&f->driver_lock);
-            eventfd_read(f->doorbell, &ignored);
+            mailbox_take(&f->doorbell, &none);
             f->driven++;
         }
         driver_lock_let_go(&f->driver_lock);
@@ -48,9 +45,9 @@ static void *drive(void *argument)
 
 static void open_fixture(struct fixture *f)
 {
-    *f = (struct fixture){.doorbell = eventfd(0, EFD_NONBLOCK | EFD_CLOEXEC)};
-    ck_assert_int_ge(f->doorbell, 0);
-    driver_lock_init(&f->driver_lock, f->doorbell);
+    *f = (struct fixture){.moves = false};
+    ck_assert_int_eq(mailbox_init(&f->doorbell), STATUS_OK);
+    driver_lock_init(&f->driver_lock, &f->doorbell);
     ck_assert_int_eq(pthread_create(&f->second, NULL, drive, f), 0);
 }
 
@@ -59,10 +56,10 @@ static void close_fixture(struct fixture *f)
     atomic_store(&f->over, true);
     driver_lock_take(&f->driver_lock);
     driver_lock_give(&f->driver_lock);
-    eventfd_write(f->doorbell, 1);
+    mailbox_ring(&f->doorbell);
     pthread_join(f->second, NULL);
     driver_lock_free(&f->driver_lock);
-    close(f->doorbell);
+    mailbox_free(&f->doorbell);
 }
 
 #define TEST(name) SUITE_TEST(name, struct fixture, f, open_fixture(f), close_fixture(f))
