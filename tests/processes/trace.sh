@@ -259,7 +259,7 @@ ok "allreduce: gradients are answered with their sum, and workers make the updat
 # The second worker is always late: each step is made of the leaves of the first.
 tells spare --mode sync --backup-workers 1 --steps 3 --compute constant:20ms --slow 1:20
 for step in 0 1 2; do # Told again until it is known to be done.
-    if [ "$(told spare-each "ps/0 -> ps/1 CLOSE .*Enough workers have reported step $step,")" -eq 0 ]; then
+    if [ "$(told spare-each "ps/0 -> ps/1 CLOSE .*Enough workers have reported step $step:")" -eq 0 ]; then
         fail "nobody says that step $step is closed"
     fi
 done
@@ -299,7 +299,7 @@ while read -r entry; do
     count=$((count + 1))
 done < <(excerpts | plain)
 if [ "$count" -lt 7 ]; then fail "common/READING.md shows only $count entries"; fi
-if ! excerpts | grep -q ' LEASE .*Now I compute'; then fail "common/READING.md leaves out how a batch is announced"; fi
+if ! excerpts | grep -q ' GRADIENT .*I compute my gradient'; then fail "common/READING.md leaves out how a gradient is described"; fi
 ok "the $count entries that common/READING.md shows are told so, but for numbers"
 
 # --- a worker that is killed -----------------------------------------------------------------------
