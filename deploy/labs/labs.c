@@ -22,6 +22,7 @@
             ".md\"\n.byte 0\n.previous");                                                          \
     extern const char lab_text_##n[]
 TEXT(0);
+TEXT(1);
 TEXT(2);
 
 static const struct lab {
@@ -29,6 +30,7 @@ static const struct lab {
     lab_check_fn *check;
 } all_labs[] = {
     {"0", lab_text_0, check_0},
+    {"1", lab_text_1, check_1},
     {"2", lab_text_2, check_2},
 };
 #define LAB_COUNT (sizeof all_labs / sizeof *all_labs)
@@ -132,6 +134,11 @@ static uint64_t seed_of(const char *name)
     return 1 + hash % 9999;
 }
 
+uint32_t lab_workers(uint64_t seed)
+{
+    return (uint32_t)(2 + seed % 3);
+}
+
 static const struct lab *find_lab(const char *number)
 {
     for (size_t i = 0; i < LAB_COUNT; i++)
@@ -148,15 +155,26 @@ static void list_labs(void)
          "syncopate lab check 0         checks what is in answers.json");
 }
 
-/* The text, with the student's seed for SEED. */
+/* The text, with the student's numbers for the words in capitals. */
 static void print_lab(const struct lab *lab, const char *name)
 {
-    const char *text = lab->text;
-    for (const char *at; name != NULL && (at = strstr(text, "SEED")) != NULL; text = at + 4)
-        printf("%.*s%" PRIu64, (int)(at - text), text, seed_of(name));
-    fputs(text, stdout);
+    uint64_t seed = name != NULL ? seed_of(name) : 0;
+    const struct blank {
+        const char *word;
+        uint64_t number;
+    } blanks[] = {{"SEED", seed}, {"WORKERS", lab_workers(seed)}};
+    for (const char *text = lab->text; *text != '\0';) {
+        const struct blank *found = NULL;
+        for (size_t i = 0; i < sizeof blanks / sizeof *blanks && name != NULL; i++)
+            if (strncmp(text, blanks[i].word, strlen(blanks[i].word)) == 0)
+                found = &blanks[i];
+        if (found != NULL)
+            text += printf("%" PRIu64, found->number) > 0 ? strlen(found->word) : 0;
+        else
+            putchar(*text++);
+    }
     if (name == NULL)
-        puts("\n(SEED follows from your name: syncopate lab N --name YOU has it.)");
+        puts("\n(Words in capitals follow from your name: syncopate lab N --name YOU has them.)");
 }
 
 static int check_lab(const struct lab *lab, const char *name, const struct json *root,

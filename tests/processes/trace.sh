@@ -161,6 +161,7 @@ tells()
             /^ / { line = line $0 }
             END { print line }' "$work/$log.log" >"$work/$log.told"
     done
+    if grep 'a loss of 0\.0000' "$work/$name.told"; then fail "$name tells of a gradient without its loss"; fi
 }
 
 # told NAME PATTERN - how many entries; all NAME PATTERN - the same, with those that are only counted.

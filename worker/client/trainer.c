@@ -128,7 +128,7 @@ static void note_gradient(const struct push *push, bool given, const struct list
           : given   ? EVENT_COMPUTED
                     : EVENT_STANDS,
           .step = push->step, .node = push->node, .examples = push->examples,
-          .loss = push->score.loss, .correct = push->score.correct, .us = push->compute_us,
+          .loss_sum = push->score.loss, .correct = push->score.correct, .us = push->compute_us,
           .early_us = push->early_us);
 }
 
@@ -176,7 +176,7 @@ void trainer_scored(struct trainer *trainer, const struct score *score, const fl
             .took_us = took_us,
         };
     event(to_session->listener, EVENT_SCORED, .step = work->step, .examples = score->examples,
-          .loss = score->loss, .correct = score->correct, .us = took_us);
+          .loss_sum = score->loss, .correct = score->correct, .us = took_us);
     trainer->state = TRAINER_IDLE;
 }
 
