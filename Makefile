@@ -443,16 +443,20 @@ $(BUILD)/proto/%.o: $(BUILD)/proto/%.c
 $(BUILD)/%.o: %.c | $(PROTO_C)
 	@mkdir -p $(@D)
 	$(STEP) $(CC) $(ALL_CFLAGS) -c -o $@ $<
-# A page is one file with all in it; the browser runs the script that has this hash alone.
+# A page is one file with all in it; the browser runs the script that has this hash alone. Comments and blanks that no
+# text has are left out: in a script each text is between ' and ', no expression has two signs that a blank keeps apart
+# ("a + +b"), and none of those between / and / has a blank.
 PAGES_HTML := $(BUILD)/common/watch/page_text $(BUILD)/deploy/page/page_figure
 $(BUILD)/common/watch/page_text.html: deploy/page/page.js
 $(BUILD)/deploy/page/page_figure.html: deploy/page/figure.js
-$(PAGES_HTML:=.html): deploy/page/page.html deploy/page/page.css deploy/page/source.js deploy/page/draw.js
+$(PAGES_HTML:=.html): deploy/page/page.html deploy/page/page.css deploy/page/source.js deploy/page/draw.js Makefile
 	@mkdir -p $(@D)
 	@cat deploy/page/source.js deploy/page/draw.js $(filter-out %/source.js %/draw.js,$(filter %.js,$^)) | \
-	    sed -E 's/^ +//; /^\/\*.*\*\/$$/d; /^\/\*/,/\*\/$$/d' >$(@:.html=.js)
+	    sed -E 's/^ +//; s, */\*.*\*/$$,,; /^$$/d; /^\/\*/,/\*\/$$/d' | \
+	    sed -E ":a; s/^(([^']*'[^']*')*[^']*'[^' ]*) /\1\x01/; ta; s/ *([^A-Za-z0-9_$$ ]) */\1/g; s/\x01/ /g" >$(@:.html=.js)
+	@sed -E 's/^ +//; s, */\*.*\*/$$,,; /^$$/d; s/ *([{};,>]) */\1/g; s/: /:/g' deploy/page/page.css >$(@:.html=.css)
 	@hash=$$(env printf "$$(sha256sum <$(@:.html=.js) | cut -c 1-64 | sed 's/../\\x&/g')" | base64) && \
-	    sed -e "s|@HASH@|$$hash|" -e '/@STYLE@/{r deploy/page/page.css' -e 'd}' -e '/@SCRIPT@/{r $(@:.html=.js)' -e 'd}' deploy/page/page.html | \
+	    sed -e "s|@HASH@|$$hash|" -e '/@STYLE@/{r $(@:.html=.css)' -e 'd}' -e '/@SCRIPT@/{r $(@:.html=.js)' -e 'd}' deploy/page/page.html | \
 	    sed -e ':a' -e 'N;$$!ba' -e 's|<script>\n|<script>|' >$@
 $(PAGES_HTML:=.inc): %.inc: %.html
 	@od -An -v -tu1 $< | sed 's/ *\([0-9]*\)/\1,/g' >$@

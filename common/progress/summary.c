@@ -378,8 +378,8 @@ static void print_files(FILE *out, const struct record *record)
         fprintf(out, "  record         %s in %s", wording_bytes(summary->record.bytes).text,
                 wording_counted(summary->record.files, "file", "files").text);
     if (summary->record.files > 0 && summary->record.computations > 0)
-        fprintf(out, ", %s numbered",
-                wording_counted(summary->record.computations, "computation", "computations").text);
+        fprintf(out, ", %s described",
+                wording_counted(summary->record.computations, "gradient", "gradients").text);
     if (summary->record.files > 0)
         fprintf(out, "\n");
     if (summary->record.ended)

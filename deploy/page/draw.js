@@ -252,7 +252,7 @@ function standalone(name) {
     const words = lines.map(({line, size, weight}) => s('text', {x: 8, y: y += size + 5, 'font-size': size, 'font-weight': weight,
                                                                  'font-family': 'sans-serif', fill: style.color}, line));
     copy.setAttribute('y', y += 8);
-    const all = y + +drawn.getAttribute('height') + 8;
+    const all = y + Number(drawn.getAttribute('height')) + 8;
     return s('svg', {xmlns: SVG, width, height: all, viewBox: '0 0 ' + width + ' ' + all},
              s('rect', {width, height: all, fill: style.backgroundColor}), ...words, copy);
 }

@@ -18,7 +18,7 @@ const WORDS = {
     leaf: 'The least number of examples that are computed at once. A step of sync is a sum of leaves in a fixed order.',
     lease: 'In async: a batch that server 0 gives to one worker. The batch of a lost worker goes to another.',
     seed: 'The number from which data order, first values and modelled times are drawn. Runs of one seed are compared in pairs.',
-    staleness: 'How many updates others made to a chunk between the read of a gradient\'s values and its own update.',
+    staleness: 'How many updates others made to a chunk between the read of a gradient’s values and its own update.',
     target: 'The loss (or accuracy) to which times are compared: all arms that learn come to it.',
     update: 'A change of the values: one gradient in async, the sum of all gradients of a step in sync.',
     version: 'The number of updates that a chunk has had.',
@@ -179,7 +179,7 @@ function lanes(width, trace, window_, name) {
                 : kind === 'wait' ? ' for ' + whom : look === 'message' ? ': ' + what : kind === 'apply' && other >= 0 ? ' the gradient of ' + whom : '');
             if (kind === 'compute' && !window_.together) {
                 const before = versions.filter(([at]) => at <= from + 1e-6).pop(), after = versions.find(([at]) => at >= to - 1e-6);
-                if (before && after) {
+                if (before && after && after[1] > before[1]) { /* Not where all went back between. */
                     const old = after[1] - 1 - before[1];
                     text = before[1] + ' \u2192 ' + (after[1] - 1) + ', ' + old + ' old';
                     words += ': from version ' + before[1] + ', applied at ' + (after[1] - 1) + ', ' + counted(old, 'update') + ' old';
@@ -617,7 +617,7 @@ function run_events(data) {
     /* Those who join one after the other are one line. */
     return list.reduce((kept, one) => {
         const last = kept[kept.length - 1];
-        if (last && one.kind === 'joined' && last.kind === 'joined' && one.at - last.at < 5) last.text = last.text.replace(/ joins?$/, '') + ', ' + one.text.replace(/ joins$/, ' join');
+        if (last && one.kind === 'joined' && last.kind === 'joined' && one.at - last.at < 5) last.text = last.text.replace(/\sjoins?$/, '') + ', ' + one.text.replace(/s$/, '');
         else kept.push({...one});
         return kept;
     }, []);

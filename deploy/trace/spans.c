@@ -290,19 +290,32 @@ static bool is_shown(const struct interval_of_time *shown, size_t count, const s
     return low < count && shown[low].from_ns <= span->to_ns;
 }
 
-/* The spans of no step that is shown. */
+/* The spans of no step that is shown, but for the values that a shown computation began from. */
 static enum status forget(struct spans *s)
 {
-    size_t kept = 0;
+    size_t kept = s->count;
     struct interval_of_time *shown = calloc(s->step_count + 1, sizeof *shown);
-    if (shown == NULL)
+    bool *computes = calloc(s->place_count + 1, sizeof *computes); /* Of each place the next. */
+    if (shown == NULL || computes == NULL) {
+        free(shown);
+        free(computes);
         return STATUS_MEMORY;
+    }
     size_t count = join_shown(s, shown);
-    for (size_t i = 0; i < s->count; i++)
-        if (is_shown(shown, count, &s->list[i]))
-            s->list[kept++] = s->list[i];
-    s->count = kept;
+    for (size_t i = s->count; i-- > 0;) {
+        const struct span *span = &s->list[i];
+        bool *next = &computes[spans_place(s, (enum role)span->role, span->index)];
+        bool stays = is_shown(shown, count, span) ||
+                     (span->kind == SPAN_TAKE && span->what == MESSAGE_RESULT && *next);
+        if (span->kind == SPAN_COMPUTE)
+            *next = stays;
+        if (stays)
+            s->list[--kept] = *span;
+    }
+    s->count -= kept;
+    memmove(s->list, s->list + kept, s->count * sizeof *s->list);
     free(shown);
+    free(computes);
     return STATUS_OK;
 }
 

@@ -317,6 +317,25 @@ TEST(what_was_chosen_stays_chosen_when_it_is_read_again, 3)
     spans_free(&again);
 }
 
+/* A worker computed from values that it took before the step that is shown. */
+TEST(of_a_shown_computation_the_values_are_known, 3)
+{
+    size_t computed = 0, known = 0;
+    ck_assert_int_eq(spans_keep(&r->spans, 1), STATUS_OK);
+    for (size_t i = 0; i < r->spans.count; i++) {
+        const struct span *span = &r->spans.list[i];
+        bool taken = false;
+        for (size_t k = 0; k < i; k++)
+            taken |= r->spans.list[k].kind == SPAN_TAKE &&
+                     r->spans.list[k].what == MESSAGE_RESULT &&
+                     span_is_of(&r->spans.list[k], ROLE_WORKER, span->index);
+        computed += span->kind == SPAN_COMPUTE;
+        known += span->kind == SPAN_COMPUTE && taken;
+    }
+    ck_assert_uint_ge(computed, 3);
+    ck_assert_uint_eq(known, computed);
+}
+
 TEST(files_of_a_folder_are_one_trace, 2)
 {
     char path[DISK_PATH_MAX], folder[DISK_PATH_MAX];
