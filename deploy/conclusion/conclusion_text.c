@@ -551,9 +551,14 @@ static bool tell_visible(struct conclusion_text *sentence, const struct conclusi
         return false;
     const struct comparison *comparison = conclusion->comparison;
     sentence->text[0] = '\0';
-    SAY(sentence, "with %zu seeds nothing below %.2g %% can be seen for %s%s",
-        conclusion->configs[index].rungs[0].time.count, 100 * conclusion->configs[index].visible,
-        name_of(conclusion, index).text,
+    double visible = conclusion->configs[index].visible;
+    SAY(sentence, "with %zu seeds a difference is seen from ",
+        conclusion->configs[index].rungs[0].time.count);
+    if (visible < 1)
+        SAY(sentence, "%.*f %%", visible < 0.0995 ? 1 : 0, 100 * visible);
+    else
+        SAY(sentence, "%sx", conclusion_ratio(1 + visible).text);
+    SAY(sentence, " on, for %s%s", name_of(conclusion, index).text,
         comparison->record_count > 0 && comparison->records[0]->config.cluster[0] != '\0'
             ? ", of seeds alone: both share all draws"
             : "");
