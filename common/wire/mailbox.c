@@ -4,14 +4,12 @@
 #include "common/base/clock.h"
 
 #include <poll.h>
-#include <string.h>
 #include <sys/eventfd.h>
 #include <unistd.h>
 
 enum status mailbox_init(struct mailbox *mailbox)
 {
-    memset(mailbox, 0, sizeof *mailbox);
-    mailbox->event = eventfd(0, EFD_NONBLOCK | EFD_CLOEXEC);
+    *mailbox = (struct mailbox){.event = eventfd(0, EFD_NONBLOCK | EFD_CLOEXEC)};
     if (mailbox->event < 0)
         return STATUS_IO;
     pthread_mutex_init(&mailbox->lock, NULL);
@@ -55,6 +53,5 @@ bool mailbox_take(struct mailbox *mailbox, struct outgoing *item)
 
 void mailbox_wait(struct mailbox *mailbox, int timeout_ms)
 {
-    struct pollfd pollfd = {mailbox->event, POLLIN, 0};
-    poll(&pollfd, 1, clock_patience_ms(timeout_ms));
+    poll(&(struct pollfd){mailbox->event, POLLIN, 0}, 1, clock_patience_ms(timeout_ms));
 }

@@ -327,7 +327,7 @@ static enum status shm_send(struct endpoint *endpoint, uint64_t peer, const void
 
 static enum status receive_from_guests(struct endpoint *endpoint, struct received *received)
 {
-    for (uint32_t tries = endpoint->guest_count; tries > 0; tries--) {
+    for (uint32_t tries = endpoint->guest_count; tries > 0 && endpoint->guest_count > 0; tries--) {
         uint32_t index = endpoint->next++ % endpoint->guest_count;
         struct guest *guest = &endpoint->guests[index];
         enum status status = window_receive(&guest->window, received);
@@ -337,8 +337,6 @@ static enum status receive_from_guests(struct endpoint *endpoint, struct receive
         }
         if (status == STATUS_INVALID || guest->gone)
             guest_drop(endpoint, index);
-        if (endpoint->guest_count == 0)
-            break;
     }
     return STATUS_AGAIN;
 }
@@ -371,15 +369,11 @@ static void all_awake(struct endpoint *endpoint)
         window_awake(&endpoint->guests[i].window);
 }
 
-static bool any_has_some(struct endpoint *const *endpoints, size_t count, bool *windows)
+static bool has_some(const struct endpoint *endpoint)
 {
-    *windows = false;
-    for (size_t i = 0; i < count; i++)
-        for (uint32_t j = 0; j < endpoints[i]->guest_count; j++) {
-            *windows = true;
-            if (window_has_some(&endpoints[i]->guests[j].window))
-                return true;
-        }
+    for (uint32_t i = 0; i < endpoint->guest_count; i++)
+        if (window_has_some(&endpoint->guests[i].window))
+            return true;
     return false;
 }
 
@@ -389,16 +383,17 @@ static bool any_has_some(struct endpoint *const *endpoints, size_t count, bool *
 static bool look_on(struct endpoint *const *endpoints, size_t count, const int *bells,
                     size_t bell_count)
 {
-    bool windows;
+    bool windows = false;
     struct pollfd fds[BELLS_MAX];
     for (size_t i = 0; i < bell_count; i++)
         fds[i] = (struct pollfd){bells[i], POLLIN, 0};
+    for (size_t i = 0; i < count; i++)
+        windows = windows || endpoints[i]->guest_count > 0;
     uint64_t until_us = clock_now_us() + LOOK_ON_US;
-    for (uint32_t round = 1; clock_now_us() < until_us; round++) {
-        if (any_has_some(endpoints, count, &windows))
-            return true;
-        if (!windows)
-            return false;
+    for (uint32_t round = 1; windows && clock_now_us() < until_us; round++) {
+        for (size_t i = 0; i < count; i++)
+            if (has_some(endpoints[i]))
+                return true;
         if (round % BELLS_TURN == 0 && poll(fds, bell_count, 0) > 0)
             return true; /* An owner's answer, say: it must not wait for our patience. */
         sched_yield();
@@ -430,10 +425,9 @@ static void shm_wait(struct transport *transport, struct endpoint *const *endpoi
         t->inner->operations->wait(t->inner, inner, count, bells, doorbell_count + count,
                                    timeout_ms);
     for (size_t i = 0; i < count; i++) {
-        bool windows;
         all_awake(endpoints[i]);
         look(endpoints[i]);
-        endpoints[i]->busy = any_has_some(&endpoints[i], 1, &windows);
+        endpoints[i]->busy = has_some(endpoints[i]);
     }
     endpoints[0]->waited_us = clock_now_us() - began_us;
 }
