@@ -15,6 +15,7 @@ enum status cores_init(struct cores *cores, const struct cores_options *options,
     struct checkpointer_options checkpointer = options->checkpointer;
     struct coordinator_options coordinator = options->coordinator;
     router.unchecked = checkpointer.unchecked = coordinator.unchecked = options->unchecked;
+    checkpointer.policy = coordinator.policy = cores->policy = options->policy;
     coordinator.incarnation = options->router.self.incarnation;
     memcpy(coordinator.job_id, options->router.self.job_id, sizeof coordinator.job_id);
     cores->owner_count = options->router.owner_count;
@@ -57,6 +58,7 @@ enum status cores_make_owners(struct cores *cores, const struct chunk_memory *me
                                     .count = cores->owner_count,
                                     .memory = memory,
                                     .listeners = cores->listeners,
+                                    .policy = cores->policy,
                                     .unchecked = cores->unchecked};
     enum status status = STATUS_OK;
     for (; options.index < cores->owner_count && status == STATUS_OK; options.index++)

@@ -24,6 +24,7 @@ struct cores {
     struct owner **owners; /* [owner_count], NULL until the plan is there. */
     uint32_t owner_count;
     const struct chunk_listener *const *listeners;
+    const struct policy *policy;
     bool unchecked;
 };
 
@@ -32,6 +33,7 @@ struct cores_options {
     struct coordinator_options coordinator; /* Used on server 0; but for incarnation and job_id. */
     struct checkpointer_options checkpointer;
     const struct chunk_listener *const *listeners; /* See owner_options. */
+    const struct policy *policy;                   /* NULL: the mode decides. Borrowed. */
     bool unchecked; /* No core checks itself (common/base/invariant.h). */
 };
 

@@ -19,6 +19,8 @@ void update_by_sum(const struct job *job, const uint64_t *offsets, const struct 
 {
     float rate = schedule_learning_rate(&job->schedule, what->batches);
     uint32_t slots = optimizer_find(job->optimizer.name)->slot_count;
+    if (what->rate > 0)
+        rate *= what->rate;
     struct optimizer_update update = {
         .t = what->version + 1,
         .learning_rate =

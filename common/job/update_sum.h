@@ -19,6 +19,7 @@ struct update_sum {
     uint64_t staleness;     /* The greatest of the gradients in it. */
     uint32_t examples;      /* In the sum. */
     uint32_t gradients;     /* Batches' gradients in the sum, at least 1. */
+    float rate;             /* Factor of the learning rate; 0: none. */
     uint64_t first, count;  /* The elements [first, first + count) of the space. */
     const float *sum;       /* [count] */
     const float *values_in; /* [count] */

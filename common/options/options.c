@@ -725,6 +725,22 @@ static uint32_t workers_of(const struct options *options)
     return count;
 }
 
+/* A policy decides what else the backup workers would, or the bound. */
+static enum status check_policy(const struct parser *parser)
+{
+    struct options *options = parser->options;
+    const struct mode_facts *mode = job_mode(&options->job);
+    if (options->policy == NULL)
+        return STATUS_OK;
+    if (mode->replicates)
+        return refuse(parser, "--policy: decides in sync and async, and not in %s", mode->name);
+    if (mode->steps && options->job.backup_workers == 0)
+        options->job.backup_workers = 1;
+    if (mode->bounds != NULL)
+        options->job.staleness_bound = MODE_BOUND_MAX;
+    return STATUS_OK;
+}
+
 /* Backup workers make a mode of their own of sync. */
 static enum status check_backup(const struct parser *parser)
 {
@@ -795,6 +811,8 @@ static enum status check_whole(const struct parser *parser)
     enum status status = check_used(parser);
     if (status == STATUS_OK && parser->user == OPTION_LAUNCH)
         status = check_launch(parser);
+    if (status == STATUS_OK)
+        status = check_policy(parser);
     if (status == STATUS_OK)
         status = check_backup(parser);
     if (status == STATUS_OK)

@@ -113,6 +113,7 @@ struct options {
     const char *data;
     const char *data_settings[DATA_SETTING_COUNT]; /* Each by itself; NULL: not said. */
     const char *program;  /* A command that computes gradients; NULL: our layers do. */
+    const char *policy;   /* A command that decides in place of the mode; NULL: none. */
     const char *declares; /* What the program declared_by declared before; NULL: not known. */
     const char *declared_by;
     const char *program_fd; /* "SOCKET,MEMORY" of a parent that answers; NULL: nothing. */

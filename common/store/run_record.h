@@ -38,7 +38,7 @@
 #define RUN_RECORD_FOLDER       "record"
 #define RUN_RECORD_OTHERS       3u /* No enum kernels_instructions: see `instructions` below. */
 #define RUN_RECORD_MAGIC        "syncopate-record" /* 16 bytes, without a terminating zero. */
-#define RUN_RECORD_FORMAT       3
+#define RUN_RECORD_FORMAT       4
 #define RUN_RECORD_SESSIONS_MAX 9999
 
 /* Longest segment that is read. */
@@ -72,6 +72,7 @@ struct run_record_computation {
     uint64_t clock; /* Where workers have clocks: batches it had finished; else 0. */
     uint32_t worker;
     uint64_t ticket;       /* The worker's process, by the number of its admission. */
+    float rate;            /* Factor of the learning rate, above 0. */
     const uint64_t *bases; /* [chunk_count] the version of each chunk in its base. */
 };
 

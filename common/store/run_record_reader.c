@@ -2,6 +2,7 @@
  * its checksum; then, when all its computations are known, the entries of every chunk. */
 
 #include <assert.h>
+#include <float.h>
 #include <inttypes.h>
 #include <stdarg.h>
 #include <stdio.h>
@@ -249,14 +250,14 @@ static enum status take_computation(struct run_record_reader *r, struct varint_i
     struct run_record_interval *s = &r->interval;
     struct run_record_computation c = {0};
     size_t at = input->at;
-    uint64_t step, worker, difference,
+    uint64_t step, worker, difference, rate,
         last = s->computation_count > 0 ? s->computations[s->computation_count - 1].number
                                         : s->from.computation - 1;
     if (!room_for_computation(r))
         return no_memory(r, error);
     if (!varint_take(input, &step) || !varint_take(input, &worker) ||
         !varint_take(input, &c.ticket) || !varint_take(input, &c.batch) ||
-        !varint_take(input, &c.clock))
+        !varint_take(input, &c.clock) || !varint_take(input, &rate))
         return damaged(r, at, error, "a computation is no numbers");
     c.number = *number + step;
     c.worker = (uint32_t)worker;
@@ -266,6 +267,12 @@ static enum status take_computation(struct run_record_reader *r, struct varint_i
         return damaged(r, at, error,
                        "computation %" PRIu64 " is of worker/%" PRIu64 " and batch %" PRIu64,
                        c.number, worker, c.batch);
+    const uint32_t rate_bits = (uint32_t)rate;
+    c.rate = 1;
+    if (rate != 0)
+        memcpy(&c.rate, &rate_bits, sizeof rate_bits);
+    if (rate > UINT32_MAX || !(c.rate > 0 && c.rate <= FLT_MAX))
+        return damaged(r, at, error, "computation %" PRIu64 " has no rate", c.number);
     struct run_record_clock *last_one = &r->clocks[worker];
     if (c.ticket == last_one->ticket && c.clock < last_one->clock)
         return damaged(r, at, error,

@@ -152,7 +152,10 @@ void run_record_writer_computation(struct run_record_writer *writer,
     put_number(writer, computation->worker);
     put_number(writer, computation->ticket);
     put_number(writer, computation->batch);
+    uint32_t rate;
+    memcpy(&rate, &computation->rate, sizeof rate);
     put_number(writer, computation->clock);
+    put_number(writer, computation->rate == 1 ? 0 : rate);
     uint64_t before = writer->base;
     for (uint32_t i = 0; i < writer->chunk_count; i++)
         put_difference(writer, &before, computation->bases[i]);

@@ -89,7 +89,8 @@ struct engine_options {
     const struct board_place *board; /* For TensorBoard; NULL: none. See board_place.h. */
     struct deadlines deadlines;
     enum worker_loss on_worker_loss;
-    uint32_t max_bad_gradients; /* As in options.h. */
+    uint32_t max_bad_gradients;  /* As in options.h. */
+    const struct policy *policy; /* Of all servers; NULL: the mode decides. */
     /* Request a clean stop of a host this long after the first worker's start; 0: never. Earlier,
      * processes that have not joined would stay until their start deadline. */
     uint64_t stop_after_us;

@@ -44,6 +44,7 @@ static enum status make_server(struct engine *e, struct simulated_process *p)
                          .disk = from->storage.disk(from->storage.context, p),
                          .keep = from->keep},
         .listeners = extensions,
+        .policy = from->policy,
         .unchecked = from->unchecked || from->trusting,
     };
     if (from->board != NULL)

@@ -465,6 +465,8 @@ static enum status step(struct replay *r, uint32_t index, struct error *error)
         const struct tally nothing = {.updates = 1};
         add_score(r, &shape, place->skipped ? &nothing : &making->score);
     }
+    if (!place->skipped)
+        r->chunks[index].pending.rate = c->rate;
     if (status == STATUS_OK)
         status = apply(r, index, place->skipped ? NULL : making, c->batch, c->bases[index],
                        place->closes, error);

@@ -48,6 +48,7 @@ static void look(void *context)
     if (s->stopping && clock_now_seconds() > s->stop_by)
         engine_fail(&s->engine, "stopped while its processes took their leave; the newest "
                                 "checkpoint counts");
+    policy_child_look(&s->policy);
     if (s->options.look != NULL)
         s->options.look(s->options.context);
 }
@@ -131,6 +132,7 @@ static struct engine_options tables(struct simulation *s)
         .deadlines = from->deadlines,
         .on_worker_loss = worker_loss_of(from->on_worker_loss),
         .max_bad_gradients = from->max_bad_gradients,
+        .policy = from->policy != NULL ? &s->policy.policy : NULL,
         .verbose = from->verbose,
     };
 }
@@ -201,6 +203,9 @@ enum status simulation_init(struct simulation *simulation, const struct simulati
     enum status status = make_cluster(s, error);
     if (status == STATUS_OK)
         status = make_fault_schedule(s, error);
+    const char *policy = options->options->policy;
+    if (status == STATUS_OK && policy != NULL)
+        status = policy_child_start(&s->policy, policy, &s->engine, &options->workload->job, error);
     if (status == STATUS_OK) {
         struct engine_options engine_options = tables(s);
         status = engine_init(&s->engine, &engine_options, error);
@@ -222,6 +227,7 @@ void simulation_free(struct simulation *simulation)
         timetable_free(&s->timetable);
     if (s->fault_schedule_made)
         fault_schedule_free(&s->schedule);
+    policy_child_end(&s->policy);
     layout_free(&s->layout);
     memset(s, 0, sizeof *s);
 }
@@ -270,7 +276,9 @@ int simulation_run(struct simulation *simulation, struct error *error)
     if (well)
         return exit_code_of(s, error);
     error_set(error, STATUS_INVALID, "%s", s->engine.failure);
-    return s->stopping ? atomic_load(&s->stop_code) : EXIT_TRAINING_FAILED;
+    return s->stopping        ? atomic_load(&s->stop_code)
+           : s->policy.failed ? EXIT_PROGRAM
+                              : EXIT_TRAINING_FAILED;
 }
 
 uint64_t simulation_ns(const struct simulation *simulation)

@@ -5,7 +5,7 @@
  *     nics.h        the ways of messages       fault_schedule.h    failures
  *     folder.h      the run directory          breakdown.h         each part of every time
  *     (--explain)
- *     tracing.h     spans (--trace)
+ *     tracing.h     spans (--trace)               policy_child.h     decisions of a child (--policy)
  *
  *     simulation_init(&simulation, &options, &error);
  *     exit_code = simulation_run(&simulation, &error);
@@ -34,6 +34,7 @@
 #include "deploy/simulate/folder.h"
 #include "deploy/simulate/learning.h"
 #include "deploy/simulate/nics.h"
+#include "deploy/simulate/policy_child.h"
 #include "deploy/simulate/timetable.h"
 #include "deploy/simulate/tracing.h"
 
@@ -65,6 +66,7 @@ struct simulation {
     struct tracing tracing;
     struct learning learning;
     struct folder folder;
+    struct policy_child policy; /* Of --policy. */
     bool engine_made, fault_schedule_made, timetable_made;
     atomic_int stop_code; /* The exit code of a requested clean stop; 0: none. */
     bool stopping;        /* Server 0 has the request. */

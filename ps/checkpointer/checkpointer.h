@@ -48,8 +48,9 @@ struct checkpointer_options {
     char restore[DISK_PATH_MAX]; /* Server 0: "auto", "never" or a checkpoint's directory. */
     char initial[DISK_PATH_MAX]; /* Server 0: file of given initial values; "": OUT has it. */
     bool unchecked;              /* No checks of itself (common/base/invariant.h). */
-    uint32_t keep;            /* Server 0: checkpoints (checkpoint.h); 0: as the run began with. */
-    struct board_place board; /* Server 0: where TensorBoard's event files go, if anywhere. */
+    uint32_t keep; /* Server 0: checkpoints (checkpoint.h); 0: as the run began with. */
+    const struct policy *policy; /* NULL: the mode decides. Borrowed. */
+    struct board_place board;    /* Server 0: where TensorBoard's event files go, if anywhere. */
 };
 
 struct checkpointer;

@@ -12,6 +12,7 @@
 #include "common/store/part_entries.h"
 #include "ps/shard/descriptions.h"
 #include "ps/shard/update_log.h"
+#include "ps/work/policy.h"
 
 _Static_assert(UPDATE_LOG_MAX >= 2 * DESCRIPTIONS_MAX, "the record has ended before chunks forget");
 
@@ -306,12 +307,15 @@ static enum status write_computations(struct interval *s, struct run_record_writ
                              what->worker);
         queue->at++;
         c->number = s->next++;
+        const struct policy *policy = s->checkpointer->options.policy;
+        float rate = policy != NULL ? policy->rate(policy->context, what->ticket, what->count) : 1;
         run_record_writer_computation(writer,
                                       &(struct run_record_computation){.number = c->number,
                                                                        .ticket = what->ticket,
                                                                        .batch = what->batch,
                                                                        .clock = what->clock,
                                                                        .worker = what->worker,
+                                                                       .rate = rate,
                                                                        .bases = s->versions});
     }
     return STATUS_OK;

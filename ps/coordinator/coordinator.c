@@ -34,6 +34,7 @@ enum status coordinator_create(struct coordinator **coordinator,
     c->run.envelope = (struct envelope){.role = ROLE_PS, .incarnation = options->incarnation};
     c->run.job = &c->run.declaration.job;
     c->run.members = &c->run.work.membership;
+    c->run.work.policy = options->policy;
     c->run.whole = c->snapshot.due = NO_STEP;
     c->sets.said = EVENT_SPARES;
     c->gathering.began_us = options->began_us != 0 ? options->began_us : now_us;

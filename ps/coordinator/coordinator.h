@@ -56,8 +56,9 @@ struct coordinator_options {
     enum worker_loss on_worker_loss;
     uint32_t max_bad_gradients; /* Async: more end the job. */
     bool allow_mixed;
-    bool unchecked;      /* No checks of itself (common/base/invariant.h). */
-    uint32_t processors; /* Of this host, for run.json; 0: not known. */
+    const struct policy *policy; /* NULL: the mode decides. Borrowed. */
+    bool unchecked;              /* No checks of itself (common/base/invariant.h). */
+    uint32_t processors;         /* Of this host, for run.json; 0: not known. */
 };
 
 struct coordinator;

@@ -57,7 +57,7 @@ static void say_sparing(struct sets *s, const struct run *run, const struct quor
         kind = EVENT_SPARES;
         waits_for = quorum->required;
     }
-    if (kind == s->said || members == 0)
+    if (kind == s->said || members == 0 || quorum->policy != NULL)
         return;
     s->said = kind;
     order_event(run->outbox, kind, .workers = members, .leaves = leaves, .waits_for = waits_for);

@@ -37,15 +37,36 @@ const char *async_fault(const struct job *job, const struct message_exchange *ex
     return NULL;
 }
 
-static bool is_too_stale(const struct shard *shard, const struct message_exchange *exchange)
+/* What becomes of a gradient: by the policy, or by its staleness. */
+static struct policy_answer decide(const struct shard *shard, const struct message *message)
 {
-    uint64_t staleness = chunk_staleness(&shard->chunk, exchange->base_version);
-    return !exchange->skip && shard->rules->too_stale(&shard->chunk.plan->job, staleness);
+    const struct message_exchange *exchange = &message->exchange;
+    const struct chunk *chunk = &shard->chunk;
+    const struct job *job = &chunk->plan->job;
+    uint64_t staleness = chunk_staleness(chunk, exchange->base_version);
+    struct policy_answer answer = {.verdict = POLICY_APPLY};
+    if (exchange->skip)
+        return answer;
+    if (shard->policy != NULL)
+        return shard->policy->judge(shard->policy->context,
+                                    &(struct policy_gradient){.ticket = message->ticket,
+                                                              .count = exchange->count,
+                                                              .worker = message->index,
+                                                              .base = exchange->base_version,
+                                                              .now = chunk->version,
+                                                              .step = exchange->step,
+                                                              .node = exchange->node,
+                                                              .leaves = exchange->node.leaf_count,
+                                                              .held = chunk->pending.gradients});
+    if (shard->rules->too_stale(job, staleness))
+        answer.verdict = job->staleness_loses ? POLICY_IGNORE : POLICY_AGAIN;
+    return answer;
 }
 
 /* A gradient that is too stale is refused and computed again, or its batch counts without it. */
-enum verdict async_judge(const struct shard *shard, const struct message_exchange *exchange)
+enum verdict async_judge(const struct shard *shard, const struct message *message)
 {
+    const struct message_exchange *exchange = &message->exchange;
     const struct batch_set *batches = &state_of(shard)->batches;
     if (batch_set_has(batches, exchange->step))
         return VERDICT_DUPLICATE;
@@ -54,8 +75,7 @@ enum verdict async_judge(const struct shard *shard, const struct message_exchang
         return VERDICT_REJECTED;
     if (!batch_set_can_add(batches, exchange->step))
         return VERDICT_REJECTED;
-    bool again = is_too_stale(shard, exchange) && !shard->chunk.plan->job.staleness_loses;
-    return again ? VERDICT_STALE : VERDICT_NONE;
+    return decide(shard, message).verdict == POLICY_AGAIN ? VERDICT_STALE : VERDICT_NONE;
 }
 
 /* The base of a gradient, where it is needed. A worker that names a base which no worker holds
@@ -80,12 +100,20 @@ enum status async_take(struct shard *shard, const struct message *message, struc
         .examples = exchange->examples,
         .staleness = chunk_staleness(&shard->chunk, exchange->base_version),
     };
-    bool lost = is_too_stale(shard, exchange);
+    struct policy_answer answer = decide(shard, message);
+    bool lost = answer.verdict == POLICY_IGNORE;
+    if (shard->policy != NULL) {
+        shard->chunk.pending.closes = answer.verdict == POLICY_APPLY;
+        shard->chunk.pending.rate = lost ? shard->chunk.pending.rate : answer.rate;
+    }
     if (lost || (gradient != NULL && !find_base(shard, exchange->base_version, &state->update))) {
         frame_release(gradient);
         gradient = state->update.gradient = NULL;
     }
-    *verdict = lost ? VERDICT_STALE : gradient != NULL ? VERDICT_APPLIED : VERDICT_REJECTED;
+    *verdict = lost && shard->policy == NULL ? VERDICT_STALE /* Its worker computes it again where
+                                                                that is not lost. */
+               : gradient != NULL            ? VERDICT_APPLIED
+                                             : VERDICT_REJECTED;
     return STATUS_OK;
 }
 

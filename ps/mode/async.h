@@ -43,7 +43,7 @@ void async_open(struct shard *shard);
 void async_forget(struct shard *shard);
 void async_close(struct shard *shard);
 const char *async_fault(const struct job *job, const struct message_exchange *exchange);
-enum verdict async_judge(const struct shard *shard, const struct message_exchange *exchange);
+enum verdict async_judge(const struct shard *shard, const struct message *message);
 enum status async_take(struct shard *shard, const struct message *message, struct frame *gradient,
                        enum verdict *verdict);
 enum push_status async_sent_before(const struct shard *shard,

@@ -102,8 +102,9 @@ static bool is_of_use(const struct closed *closed, struct node node, uint32_t ex
            examples == leaf_set_examples(&step->set, step->job, step->batch, node);
 }
 
-static enum verdict backup_judge(const struct shard *shard, const struct message_exchange *exchange)
+static enum verdict backup_judge(const struct shard *shard, const struct message *message)
 {
+    const struct message_exchange *exchange = &message->exchange;
     if (exchange->step != shard->chunk.version)
         return exchange->step < shard->chunk.version ? VERDICT_STALE : VERDICT_REJECTED;
     const struct closed *closed = closed_of(shard);
@@ -260,7 +261,7 @@ static struct quorum *backup_quorum(const struct work *work)
 
 static enum status backup_init(struct work *work, uint64_t first)
 {
-    quorum_init(backup_quorum(work), work->job, first);
+    quorum_init(backup_quorum(work), work->job, work->policy, first);
     return STATUS_OK;
 }
 

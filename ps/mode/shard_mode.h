@@ -23,6 +23,7 @@
 #include "common/steps/leaf_set.h"
 #include "common/wire/message.h"
 #include "ps/shard/chunk.h"
+#include "ps/work/policy.h"
 
 /* A table names a member again where it differs from what it inherits. */
 #pragma GCC diagnostic ignored "-Woverride-init"
@@ -32,6 +33,7 @@ struct shard_mode;
 struct shard {
     struct chunk chunk;
     const struct shard_mode *rules; /* The mode's table. */
+    const struct policy *policy;    /* NULL: the mode decides. Borrowed. */
     void *state;                    /* [rules->state_bytes] the mode's block. Owned. */
 };
 
@@ -94,7 +96,7 @@ struct shard_mode {
      * the job; NULL when it fits. Pure. */
     const char *(*fault)(const struct job *job, const struct message_exchange *exchange);
     /* VERDICT_NONE: take it. Else the reason against it. */
-    enum verdict (*judge)(const struct shard *shard, const struct message_exchange *exchange);
+    enum verdict (*judge)(const struct shard *shard, const struct message *message);
     /* Whether a gradient so many versions old is too stale to be applied. Then its batch is computed
      * again, or counts without it (--max-staleness=N:lost). Default: by --max-staleness. Pure. */
     bool (*too_stale)(const struct job *job, uint64_t staleness);

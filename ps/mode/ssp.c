@@ -19,6 +19,7 @@ struct ssp_clock {
     uint64_t ticket; /* Of its worker; 0: none. */
     uint64_t finished;
     bool waits; /* For the slowest, since it asked last. */
+    bool kept;  /* By the policy, when it asked last. */
 };
 
 struct ssp_work {
@@ -118,7 +119,25 @@ static uint64_t ahead(const struct work *work, uint32_t worker)
 
 static bool is_bound(const struct work *work, uint32_t worker)
 {
-    return counts(work, worker) && ahead(work, worker) > work->job->staleness_bound;
+    if (!counts(work, worker))
+        return false;
+    return work->policy != NULL ? state_of(work)->clocks[worker].kept
+                                : ahead(work, worker) > work->job->staleness_bound;
+}
+
+/* Whether the policy keeps the worker's next batch from it. */
+static bool is_kept(const struct work *work, uint32_t worker)
+{
+    uint64_t batches[WORK_HELD_MAX], clocks[JOB_WORKERS_MAX];
+    const struct ssp_work *state = state_of(work);
+    uint32_t count = work->membership.worker_count;
+    unsigned held = async_held(work, worker, batches);
+    if (held == WORK_HELD_MAX || !leases_has_more(&state->async.leases))
+        return false; /* There is none for it now. */
+    for (uint32_t i = 0; i < count; i++)
+        clocks[i] = counts(work, i) ? state->clocks[i].finished : POLICY_ABSENT;
+    return !work->policy->gives(work->policy->context,
+                                &(struct policy_work){worker, held, clocks, count});
 }
 
 /* A worker with a batch to do gets no further one, but does not wait. Neither does any wait for
@@ -134,6 +153,7 @@ static bool ssp_ask(struct work *work, uint32_t worker, uint64_t *batch)
     struct ssp_work *state = state_of(work);
     struct ssp_clock *clock = clock_of(work, worker);
     bool waited = clock->waits;
+    clock->kept = work->policy != NULL && is_kept(work, worker);
     clock->waits = waits(work, worker);
     state->waits += clock->waits && !waited;
     if (is_bound(work, worker) || !async_ask(work, worker, batch))
@@ -152,7 +172,7 @@ static bool ssp_finished(struct work *work, uint32_t worker, uint64_t batch)
     async_finished(work, worker, batch);
     if (async_held(work, worker, batches) < held) /* Else it was counted before. */
         clock->finished++;
-    return binds(work) && minimum(work) > before;
+    return binds(work) && (work->policy != NULL || minimum(work) > before);
 }
 
 static uint64_t ssp_go_back(struct work *work, uint64_t step, const struct tally_so_far *so_far)

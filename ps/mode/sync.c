@@ -54,8 +54,9 @@ const char *sync_fault(const struct job *job, const struct message_exchange *exc
     return NULL;
 }
 
-enum verdict sync_judge(const struct shard *shard, const struct message_exchange *exchange)
+enum verdict sync_judge(const struct shard *shard, const struct message *message)
 {
+    const struct message_exchange *exchange = &message->exchange;
     if (exchange->step < shard->chunk.version)
         return VERDICT_STALE;
     /* Its base does not exist yet. */

@@ -26,6 +26,7 @@
 #include "common/store/run_directory.h"
 #include "ps/work/assignment.h"
 #include "ps/work/membership.h"
+#include "ps/work/policy.h"
 #include "ps/work/quorum.h"
 #include "ps/work/statistics.h"
 
@@ -40,6 +41,7 @@ struct work_mode;
 struct work {
     const struct job *job;
     const struct work_mode *rules; /* The mode's table; NULL before there is a job. */
+    const struct policy *policy;   /* NULL: the mode decides. Borrowed. */
     void *state;                   /* [rules->state_bytes] the mode's block. Owned. */
     struct membership membership;
     struct assignment assignment;

@@ -64,6 +64,7 @@ static enum status open_chunks(struct owner *owner, const struct owner_options *
         struct owned *owned = &owner->owned[owner->owned_count++];
         if (shard_init(&owned->shard, plan, i, options->memory) != STATUS_OK)
             return STATUS_MEMORY;
+        owned->shard.policy = options->policy;
     }
     return STATUS_OK;
 }
@@ -790,7 +791,7 @@ static enum verdict take_gradient(struct owner *owner, struct owned *owned, stru
                                   struct outbox *outbox)
 {
     const struct message_exchange *exchange = &packet->message.exchange;
-    enum verdict verdict = owner->rules->judge(&owned->shard, exchange);
+    enum verdict verdict = owner->rules->judge(&owned->shard, &packet->message);
     if (verdict != VERDICT_NONE) {
         pass_report(packet, false, false, outbox);
         return verdict;

@@ -45,6 +45,7 @@ struct owner_options {
     uint32_t index, count;   /* Of this server's owners; chunks are dealt to them in turn. */
     const struct chunk_memory *memory;             /* See chunk_init. */
     const struct chunk_listener *const *listeners; /* NULL behind the last; or NULL for none. */
+    const struct policy *policy;                   /* NULL: the mode decides. */
     bool unchecked; /* No checks of itself (common/base/invariant.h). */
 };
 

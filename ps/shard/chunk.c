@@ -174,6 +174,7 @@ enum status chunk_apply(struct chunk *chunk, const struct chunk_update *update)
         .staleness = update->staleness,
         .examples = update->examples,
         .gradients = update->gradients,
+        .rate = chunk->pending.rate,
         .first = chunk->first,
         .count = chunk->count,
         .sum = update->gradient,

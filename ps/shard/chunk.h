@@ -40,6 +40,9 @@ struct pending {
     uint32_t gradients; /* In the sum. */
     uint64_t staleness; /* The greatest of the members'. */
     float *sum;         /* [count]; NULL where every gradient makes its own update. Owned. */
+    /* Of the next batch: it closes the group, full or not; and the factor of its rate, 0: none. */
+    bool closes;
+    float rate;
 };
 
 struct chunk {

@@ -36,7 +36,8 @@ static const float *compensated(struct chunk *chunk, const struct chunk_gradient
 bool group_closes(const struct chunk *chunk)
 {
     const struct job *job = &chunk->plan->job;
-    return !job_accumulates(job) || chunk->pending.members + 1 == job->accumulate ||
+    return !job_accumulates(job) || chunk->pending.closes ||
+           chunk->pending.members + 1 == job->accumulate ||
            job_closes_at(job, chunk->batches + 1);
 }
 

@@ -20,12 +20,15 @@ static void clear_step(struct quorum *c, uint64_t step)
     c->whole_count = 0;
     memset(c->whole, 0, sizeof c->whole);
     leaf_set_clear(&c->done);
+    leaf_set_clear(&c->kept);
 }
 
-void quorum_init(struct quorum *quorum, const struct job *job, uint64_t first)
+void quorum_init(struct quorum *quorum, const struct job *job, const struct policy *policy,
+                 uint64_t first)
 {
     memset(quorum, 0, sizeof *quorum);
     quorum->job = job;
+    quorum->policy = policy;
     quorum->required = job->worker_count - job->backup_workers;
     quorum->first = quorum->end = first;
     clear_step(quorum, first);
@@ -250,11 +253,42 @@ void quorum_go_on(struct quorum *quorum)
 static enum status decide(struct quorum *c)
 {
     struct leaf_set set;
+    if (c->policy != NULL)
+        return add_set(c, &c->kept);
     leaf_set_clear(&set);
     for (uint32_t place = 0; place < c->members; place++)
         if (c->whole[place])
             leaf_set_add(&set, run_of(c, place));
     return add_set(c, &set);
+}
+
+/* Whether the policy closes the step with this node, of which it hears once. */
+static bool policy_closes(struct quorum *c, const struct message_report *report, uint32_t worker)
+{
+    const struct policy_gradient gradient = {
+        .worker = worker,
+        .base = c->step,
+        .now = c->step,
+        .step = c->step,
+        .node = report->node,
+        .leaves = batch_of(c).leaves,
+        .held = leaf_set_count(&c->kept, tree_root(batch_of(c).leaves)),
+    };
+    enum policy_verdict verdict = c->policy->judge(c->policy->context, &gradient).verdict;
+    if (verdict != POLICY_IGNORE)
+        leaf_set_add(&c->kept, report->node);
+    return verdict == POLICY_APPLY;
+}
+
+/* Whether this report decides the set of the open step. */
+static bool decides(struct quorum *c, const struct message_report *report, uint32_t worker,
+                    bool again)
+{
+    if (c->end != c->step)
+        return false;
+    if (c->policy != NULL)
+        return !again && policy_closes(c, report, worker);
+    return c->members > 0 && c->whole_count >= quorum_needed(c);
 }
 
 /* The place has reported those leaves of the node that are dealt to it. */
@@ -301,8 +335,7 @@ enum quorum_result quorum_report(struct quorum *quorum, const struct message_rep
     if (place < c->members &&
         report->examples == leaf_set_examples(NULL, c->job, batch_of(c), report->node))
         note_done(c, report->node, place);
-    if (c->end == c->step && c->members > 0 && c->whole_count >= quorum_needed(c) &&
-        decide(c) != STATUS_OK)
+    if (decides(c, report, worker, again) && decide(c) != STATUS_OK)
         return QUORUM_MEMORY;
     if (is_whole(c)) {
         count_step(c);
@@ -353,9 +386,10 @@ void quorum_check(const struct quorum *quorum)
     for (uint32_t place = 0; place < JOB_WORKERS_MAX; place++)
         whole += c->whole[place];
     RULE(whole == c->whole_count, "who has reported is counted once");
-    RULE(IMPLIES(c->end == c->step && c->members > 0 && c->step < c->job->steps,
-                 c->whole_count < quorum_needed(c)),
-         "a step is decided when as many have reported as it takes");
+    RULE(
+        IMPLIES(c->policy == NULL && c->end == c->step && c->members > 0 && c->step < c->job->steps,
+                c->whole_count < quorum_needed(c)),
+        "a step is decided when as many have reported as it takes");
     if (c->step < c->end && quorum_set(c, c->step, &set))
         RULE(!is_whole(c), "a step that is whole is counted");
 }

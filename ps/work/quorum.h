@@ -30,6 +30,7 @@
 #include "common/job/tally.h"
 #include "common/steps/leaf_set.h"
 #include "common/wire/message.h"
+#include "ps/work/policy.h"
 
 #define QUORUM_NO_PLACE UINT32_MAX
 
@@ -49,6 +50,8 @@ struct quorum_dropped {
 
 struct quorum {
     const struct job *job;
+    const struct policy *policy;   /* NULL: R decides. */
+    struct leaf_set kept;          /* Leaves of the open step that the policy holds. */
     uint32_t required;             /* Workers: the declared ones without the backup workers. */
     uint32_t members;              /* Workers with a place now; 0: nothing is dealt. */
     uint64_t step;                 /* The open one. */
@@ -67,7 +70,9 @@ struct quorum {
     uint64_t examples_before; /* Dropped from steps before `first`. */
 };
 
-void quorum_init(struct quorum *quorum, const struct job *job, uint64_t first);
+/* policy: NULL, or it decides. Borrowed. */
+void quorum_init(struct quorum *quorum, const struct job *job, const struct policy *policy,
+                 uint64_t first);
 void quorum_free(struct quorum *quorum);
 
 /* All go on from `step` of a checkpoint. */

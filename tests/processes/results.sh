@@ -443,7 +443,7 @@ rm "$work/missing/record/0001.log"
 refused missing "cannot read .*missing/record/0001.log"
 copy newer
 printf '\11' | dd of="$work/newer/record/0001.log" bs=1 seek=16 conv=notrunc status=none
-refused newer "newer/record/0001.log: is a record of format 9, and this program reads 3"
+refused newer "newer/record/0001.log: is a record of format 9, and this program reads 4"
 copy other
 cp "$work/four/record/0001.log" "$work/other/record/0001.log"
 refused other "other/record/0001.log: (is the record of a run of another declaration|damaged)"

@@ -5,7 +5,7 @@
 # any other; what cannot be is refused in one line. And calibrate: this host, measured, is a cluster file that simulate
 # takes, and its figures are such as a computer can have.
 # test: later
-# promises: bits-together clock colocated virtual virtual-run windows
+# promises: bits-together clock colocated virtual virtual-policy virtual-run windows
 # shellcheck source=tests/processes/lib.sh
 . "$(dirname "$0")/lib.sh"
 
@@ -113,6 +113,46 @@ if short_run; then
         if differs "$name-again"; then fail "$name: other scores"; fi
     done
     ok "async, ssp, compensated, summed: made again from its record, with its faults, to the bit"
+
+    # A policy decides what a mode does, a child's, and what it did is made again without it.
+    # decides NAME POLICY ARGUMENT... - as simulates, with a policy of deploy/labs/policies.
+    policies=deploy/labs/policies
+    decides() { simulates "$1" --policy "python3 $policies/$2" --epochs 1 --workers 3 --ps 2 --compute lognormal:5ms,0.5 "${@:3}"; }
+    for mode in sync async ssp:1; do
+        decides "decided-${mode%:*}" "${mode%:*}.py 1" --mode "$mode" --slow 2:3
+        simulates "plain-${mode%:*}" --mode "$mode" --epochs 1 --workers 3 --ps 2 --compute lognormal:5ms,0.5 --slow 2:3
+        [ "$(bits_of "$work/decided-${mode%:*}")" = "$(bits_of "$work/plain-${mode%:*}")" ] || fail "$mode as a policy: other bits"
+    done
+    decides decided-loss sync.py --kill worker/1@300ms,ps/1@500ms+50ms --restart 1s --checkpoint-every 10
+    [ "$(bits_of "$work/decided-loss")" = "$(bits_of "$work/plain-sync")" ] || fail "sync as a policy, with losses: other bits"
+    decides decided-rule rule.py --mode async --accumulate 9 --kill worker/1@300ms+100ms,ps/1@500ms+50ms --restart 1s --checkpoint-every 10
+    [ "$(bits_of "$work/decided-rule")" != "$(bits_of "$work/decided-async")" ] || fail "rates, holding and leaving out change nothing"
+    for name in decided-sync decided-async decided-ssp decided-loss decided-rule; do
+        run "$name-again" 0 syncopate replay "$work/$name"
+        says "$name-again" "^parameters_sha256 $(bits_of "$work/$name"): as recorded$"
+    done
+    ok "a policy has the bits of sync, async and ssp; what it does is recorded, with rates, and made again without it"
+
+    # breaks NAME ANSWER WORDS - a policy that says so at its fifth question.
+    breaks()
+    {
+        run "broken-$1" 7 syncopate simulate "${job[@]}" --mode "${4:-async}" --epochs 1 --workers 2 --out "$work/broken-$1" --quiet \
+            --policy "for i in 1 2 3 4; do read -r x; echo '{\"do\": \"apply\"}'; done; while read -r x; do $2; done"
+        said "broken-$1" "--policy: $3" || fail "broken-$1: $(cat "$work/broken-$1.log")"
+        [ "$(wc -l <"$work/broken-$1.log")" -eq 1 ] || fail "broken-$1: not one line"
+    }
+    breaks late 'sleep 100' "it has not answered within 1 s; question 5 was .*gradient.*worker"
+    breaks words 'echo well' "\"well\" is no JSON; question 5"
+    breaks twice 'printf "{}\n{}\n"' "it said more than one line; question 5"
+    breaks other 'echo "{\"do\": \"give\"}"' ".*a gradient is applied, held, ignored, made again or closes; question 5"
+    breaks rate 'echo "{\"do\": \"apply\", \"rate\": -1}"' ".*a rate is above 0, and at most 1000000; question 5"
+    breaks hold 'echo "{\"do\": \"hold\"}"' ".*what may be held, --accumulate says, and it is 1; question 5"
+    breaks end 'exit 3' "it ended with exit code 3; question 5"
+    breaks kill 'kill -9 $$' "it was ended by signal 9; question 5"
+    breaks still 'echo "{\"do\": \"hold\"}"' "it lets nothing go on: is something held that never closes?" sync
+    run broken-mode 2 syncopate simulate "${job[@]}" --mode allreduce --workers 2 --policy true
+    said broken-mode "--policy: decides in sync and async, and not in allreduce" || fail "allreduce has a policy"
+    ok "a policy that is late, says nonsense, ends or lets nothing go on ends the run, in one line"
 
     # Many scores are told of 20, and of those that differ.
     simulates scored --mode async --workers 3 --ps 1 --epochs 30

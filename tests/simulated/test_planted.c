@@ -606,13 +606,13 @@ static struct plan wider_plan(const struct shard *shard)
     return plan;
 }
 
-static enum verdict judge_wider(const struct shard *shard, const struct message_exchange *exchange)
+static enum verdict judge_wider(const struct shard *shard, const struct message *message)
 {
     const struct plan plan = wider_plan(shard);
     struct shard wider = *shard;
     wider.chunk.plan = &plan;
-    enum verdict verdict = shard_async.judge(&wider, exchange);
-    times += verdict != shard_async.judge(shard, exchange);
+    enum verdict verdict = shard_async.judge(&wider, message);
+    times += verdict != shard_async.judge(shard, message);
     return verdict;
 }
 

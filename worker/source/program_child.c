@@ -76,7 +76,13 @@ static _Noreturn void become(const char *command, char *const environment[], pid
         dup2(nothing, STDIN_FILENO);
     dup2(STDERR_FILENO, STDOUT_FILENO);
     fcntl(socket, F_SETFD, 0);
-    fcntl(memory, F_SETFD, 0);
+    if (memory >= 0) {
+        fcntl(memory, F_SETFD, 0);
+    } else {
+        dup2(socket, STDIN_FILENO);
+        dup2(socket, STDOUT_FILENO);
+        close(socket);
+    }
     execve(shell, words, environment);
     _exit(write(STDERR_FILENO, absent, sizeof absent - 1) < 0 ? EXIT_FAILURE : 127);
 }

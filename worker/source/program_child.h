@@ -21,7 +21,8 @@ struct program_child {
     int socket; /* Ours; -1: none. */
 };
 
-/* memory: a descriptor that it gets, as well. task: SYNCOPATE_TASK_INDEX. */
+/* memory: a descriptor that it gets, as well; -1: none, and the socket is its standard input and
+ * output. task: SYNCOPATE_TASK_INDEX. */
 enum status program_child_start(struct program_child *child, const char *command, int memory,
                                 unsigned task, struct error *error);
 

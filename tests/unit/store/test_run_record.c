@@ -318,7 +318,7 @@ TEST(another_format_is_refused_by_its_number, 1, 1)
 {
     sample_record_train(r, 1);
     r->writer.bytes[RUN_RECORD_MAGIC_BYTES]++;
-    must_say(r->writer.bytes, r->writer.count, "format 4, and this program reads 3");
+    must_say(r->writer.bytes, r->writer.count, "format 5, and this program reads 4");
 }
 
 /* --- what only somebody could write who knows the checksums --------------------------------- */

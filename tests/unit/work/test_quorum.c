@@ -56,7 +56,7 @@ static void expect_tally(struct quorum *c, uint64_t examples, int64_t loss)
 /* What tests begin with, and how they end. */
 #define TEST(name, first)                                                                          \
     SUITE_TEST(name, struct quorum, c, struct job job = job_of();                                  \
-               quorum_init(c, &job, first), quorum_free(c); job_free(&job))
+               quorum_init(c, &job, NULL, first), quorum_free(c); job_free(&job))
 
 TEST(a_step_is_made_of_the_first_who_report, 0)
 {
