@@ -37,8 +37,7 @@ bool group_closes(const struct chunk *chunk)
 {
     const struct job *job = &chunk->plan->job;
     return !job_accumulates(job) || chunk->pending.closes ||
-           chunk->pending.members + 1 == job->accumulate ||
-           job_closes_at(job, chunk->batches + 1);
+           chunk->pending.members + 1 == job->accumulate || job_closes_at(job, chunk->batches + 1);
 }
 
 /* Add a gradient to the open group's sum. */
