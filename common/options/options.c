@@ -16,6 +16,7 @@
 #include "common/options/options_text.h"
 #include "common/process/log.h"
 #include "common/process/output.h"
+#include "common/watch/http_place.h"
 
 #define TASK_ASKS             " ('syncopate task' asks Slurm, MPI, torchrun or TF_CONFIG)"
 #define SUGGESTION_LENGTH_MAX 64
@@ -799,6 +800,17 @@ static void move_loss(struct parser *parser)
     options->given[index / 64] &= ~(UINT64_C(1) << index % 64);
 }
 
+static enum status check_teach(const struct parser *parser)
+{
+    struct http_place place;
+    if (parser->options->serve == NULL)
+        return refuse(parser, "--teach: its buttons are on the page of --serve");
+    if (http_place_read(parser->options->serve, &place) && http_place_is_loopback(&place))
+        return STATUS_OK;
+    return refuse(parser, "--teach: only on a page of this host alone, and %s is not",
+                  source_of(parser, "serve"));
+}
+
 static enum status check_whole(const struct parser *parser)
 {
     const struct options *options = parser->options;
@@ -836,6 +848,8 @@ static enum status check_whole(const struct parser *parser)
         parser->user == OPTION_RUN)
         status = refuse(parser, "%s: server 0 has the page, and --ps=0 has none",
                         source_of(parser, "serve"));
+    if (status == STATUS_OK && options->teach)
+        status = check_teach(parser);
     if (status == STATUS_OK && options->alive + options->ready + options->watch > 1)
         status = refuse(parser, "--alive, --ready and --watch exclude each other");
     if (status == STATUS_OK && (options->alive || options->ready) && options->json)

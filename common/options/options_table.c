@@ -870,6 +870,9 @@ const struct option_row option_rows[] = {
      "/readyz for probes. "
      "Without ADDRESS only from this host; 0.0.0.0 or [::] is every one: then the page needs the token that is "
      "printed, and any program that reaches it may read the metrics. PORT 0: any that is free."},
+    {"teach", OPTION_GROUP_OUTPUT, OPTION_KIND_FLAG, FIELD(teach), OPTION_RUN, NULL, NULL, 0, 0, NULL, NULL,
+     "On the page of --serve, which must be of this host alone, are buttons: they kill a process of the job, stop it for 5 s, "
+     "or let it run a quarter of the time. The page tells what comes of it. They need the token that is printed."},
     {"bind", OPTION_GROUP_OUTPUT, OPTION_KIND_TEXT, FIELD(serve), OPTION_SERVE, "[ADDRESS:]PORT", NULL, 0, 0, &choice_serve,
      NULL,
      "Where. Without ADDRESS only for this host; 0.0.0.0 or [::] for others as well, who need the token that is printed. "

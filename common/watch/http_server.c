@@ -67,15 +67,17 @@ static const char *header(struct MHD_Connection *connection, const char *name)
     return MHD_lookup_connection_value(connection, MHD_HEADER_KIND, name);
 }
 
-/* 200: whoever asks may read it. */
-static unsigned may_read(const struct http_server *server, struct MHD_Connection *connection,
-                         const char *path)
+/* 200: it may be read, or posted. */
+static unsigned may(const struct http_server *server, struct MHD_Connection *connection,
+                    const char *path, bool posts)
 {
-    if (is_open(path))
+    if (is_open(path) && !posts)
         return MHD_HTTP_OK;
+    if (posts && server->token[0] == '\0')
+        return MHD_HTTP_METHOD_NOT_ALLOWED;
     if (!http_host_is_own(header(connection, MHD_HTTP_HEADER_HOST)))
         return MHD_HTTP_FORBIDDEN;
-    return http_place_is_loopback(&server->place) ||
+    return (http_place_is_loopback(&server->place) && !posts) ||
                    is_token(server, header(connection, MHD_HTTP_HEADER_AUTHORIZATION))
                ? MHD_HTTP_OK
                : MHD_HTTP_UNAUTHORIZED;
@@ -159,18 +161,26 @@ static enum MHD_Result handle(void *context, struct MHD_Connection *connection, 
     (void)upload_bytes;
     (void)request;
     const struct http_server *server = context;
-    if (strcmp(method, MHD_HTTP_METHOD_GET) != 0 && strcmp(method, MHD_HTTP_METHOD_HEAD) != 0)
-        return say(connection, MHD_HTTP_METHOD_NOT_ALLOWED, "only GET is answered here\n");
-    unsigned code = may_read(server, connection, path);
-    if (code != MHD_HTTP_OK)
+    bool posts = strcmp(method, MHD_HTTP_METHOD_POST) == 0;
+    unsigned code = posts || strcmp(method, MHD_HTTP_METHOD_GET) == 0 ||
+                            strcmp(method, MHD_HTTP_METHOD_HEAD) == 0
+                        ? may(server, connection, path, posts)
+                        : MHD_HTTP_METHOD_NOT_ALLOWED;
+    const struct http_request asked = {path, connection, posts};
+    struct http_answer answer = {.code = 0};
+    if (code == MHD_HTTP_OK) {
+        answer = server->answer(server->context, &asked);
+        code = answer.code != 0 ? answer.code
+               : posts          ? MHD_HTTP_METHOD_NOT_ALLOWED
+                                : MHD_HTTP_NOT_FOUND;
+    }
+    if (answer.code == 0)
         return say(connection, code,
-                   code == MHD_HTTP_FORBIDDEN
+                   code == MHD_HTTP_METHOD_NOT_ALLOWED ? "only GET is answered here\n"
+                   : code == MHD_HTTP_NOT_FOUND        ? "there is nothing here\n"
+                   : code == MHD_HTTP_FORBIDDEN
                        ? "this is asked for by a name that is not this host's\n"
                        : "this needs the token\n");
-    const struct http_request asked = {path, connection};
-    struct http_answer answer = server->answer(server->context, &asked);
-    if (answer.code == 0)
-        return say(connection, MHD_HTTP_NOT_FOUND, "there is nothing here\n");
     if (answer.body == NULL)
         return say(connection, MHD_HTTP_INTERNAL_SERVER_ERROR, "out of memory\n");
     return reply(connection, &answer);

@@ -1,13 +1,15 @@
-/* http_server.h - answers GET over HTTP: for the page, scrapers and probes.
+/* http_server.h - answers over HTTP: for the page, scrapers and probes.
  *
  * Bounded: HTTP_CONNECTIONS_MAX connections, half of them from one address, more are closed at once;
  * HTTP_CONNECTION_BYTES of memory each, a longer request is refused; an answer has HTTP_ANSWER_MAX bytes;
  * HTTP_SILENCE_SECONDS of silence end a connection, and an answer that is not read within
- * HTTP_ANSWER_SECONDS. Only GET and HEAD are answered, without a body. No TLS.
+ * HTTP_ANSWER_SECONDS. GET and HEAD are answered, and POST where `answer` does; what follows the headers is
+ * not looked at. No TLS.
  *
  * "/", /metrics, /healthz and /readyz are open: the network is trusted with figures. For all else the
  * Host must be a numeric address, localhost or this host's own name (403): a page of another name, made
- * to point here, reads nothing. A server beyond loopback wants "Authorization: Bearer TOKEN" (401).
+ * to point here, reads nothing. A server beyond loopback wants "Authorization: Bearer TOKEN" (401). POST
+ * wants both, of any path and anywhere; without a token there is none (405).
  *
  * The library is libmicrohttpd; its one doorway is http_server.c.
  *
@@ -33,6 +35,7 @@
 struct http_request {
     const char *path;
     void *connection; /* Of http_number. */
+    bool posts;       /* POST: code 0 is 405 then. */
 };
 
 struct http_answer {

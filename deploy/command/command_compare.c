@@ -247,7 +247,7 @@ static int launch(struct comparing *comparing, struct interleaved_run *run, size
     struct machine_watch before, after;
     machine_watch_look(&before);
     progress_open(&progress, comparing->output, comparing->style, run->out, clock_now_seconds());
-    struct launch_watch watch = {&progress, watch_tick, watch_say, NULL};
+    struct launch_watch watch = {.context = &progress, .tick = watch_tick, .say = watch_say};
     struct launch_result result;
     code = launch_job(&run->options, run->out, NULL, &watch, &result, error);
     comparing->stop_code = result.stop_code;

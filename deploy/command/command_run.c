@@ -31,6 +31,7 @@
 #include "deploy/explain/narration.h"
 #include "deploy/launcher/launch.h"
 #include "deploy/launcher/ports.h"
+#include "deploy/launcher/teaching.h"
 #include "deploy/page/page.h"
 #include "deploy/run/run_json.h"
 #include "deploy/run/run_plan.h"
@@ -48,6 +49,7 @@ struct plan {
     int page_port;     /* Held for server 0, which says how the job is; -1: none is. */
     char server_0[32], page[HTTP_URL_MAX];
     struct folder_pages pages;
+    struct teaching teaching;
     struct http_server *http;
     double began; /* The command, by clock_now_seconds. */
 };
@@ -114,7 +116,11 @@ static enum status open_page(struct plan *plan, struct error *error)
         return STATUS_OK;
     plan->pages.folder = plan->run.out;
     plan->pages.trace = plan->trace.file;
-    if (!http_place_is_loopback(&place))
+    if (plan->run.options.teach) {
+        plan->pages.teaching = &plan->teaching;
+        status = teaching_open(&plan->teaching, &plan->run.options, error);
+    }
+    if (status == STATUS_OK && (plan->run.options.teach || !http_place_is_loopback(&place)))
         status = http_token_open(plan->run.out, token, error);
     if (status == STATUS_OK)
         status =
@@ -177,7 +183,7 @@ static int launch(const struct plan *plan, struct audience *audience, struct lau
     struct progress_style style = progress_style_of(plan->run.voice, options->quiet || site != NULL,
                                                     options->verbose, options->log_every);
     progress_open(&audience->progress, plan->run.voice, style, plan->run.out, clock_now_seconds());
-    struct launch_watch watch = {audience, watch_tick, watch_say, watch_tell};
+    struct launch_watch watch = {audience, watch_tick, watch_say, watch_tell, plan->pages.teaching};
     struct options theirs = *options;
     if (site != NULL)
         theirs.keys = NULL; /* Which the site gives them. */
@@ -392,6 +398,7 @@ int run_at(const struct run_venue *venue, const struct command_call *call)
     run_plan_free(&plan.run);
     if (plan.page_port >= 0)
         close(plan.page_port);
+    teaching_close(&plan.teaching);
     return code;
 }
 

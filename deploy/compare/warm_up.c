@@ -58,7 +58,7 @@ static void keep_trace(const struct warm_up *warm_up, const struct run_trace *tr
 
 int warm_up_run(const struct warm_up *warm_up, struct error *error)
 {
-    const struct launch_watch watch = {NULL, NULL, say_nothing, NULL};
+    const struct launch_watch watch = {.say = say_nothing};
     struct options options = warm_up->options;
     struct run_trace trace;
     if (folder_remove(warm_up->out, error) != STATUS_OK)

@@ -63,6 +63,9 @@ struct child {
     uint32_t early_ends;   /* In a row; see restart.h. */
     double restart_at;     /* The time of its restart; INFINITY: none. */
     double cut_since;      /* No start has succeeded since then; INFINITY: not so. */
+    /* teaching.h: it is to be stopped until then, to run a part of the time, and is stopped now. */
+    double stop_until;
+    bool slow, stopped;
 
     int leash;                          /* Write end of its standard input, or -1. */
     int output;                         /* Read end of its standard error, or -1. */

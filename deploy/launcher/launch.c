@@ -28,6 +28,7 @@
 #include "deploy/launcher/restart.h"
 #include "deploy/launcher/signal_file.h"
 #include "deploy/launcher/starter.h"
+#include "deploy/launcher/teaching.h"
 
 #define TICK_SECONDS      0.2
 #define EXPLAIN_SECONDS   1.0  /* For other children to say more about a failure. */
@@ -51,7 +52,7 @@ struct launcher {
     bool logs_open; /* In it. */
 
     struct signal_file signals;
-    struct pollfd *polls; /* [1 + 2 group.max], owned. */
+    struct pollfd *polls; /* [2 + 2 group.max], owned. */
 
     struct stop_request request;
     int stop_signal;          /* The first SIGINT, SIGTERM or SIGHUP; 0: none. */
@@ -78,7 +79,7 @@ static enum status prepare(struct launcher *launcher, const char *out, struct er
                                   error);
     if (status != STATUS_OK)
         return status;
-    launcher->polls = calloc(1 + 2 * launcher->group.max, sizeof *launcher->polls);
+    launcher->polls = calloc(2 + 2 * launcher->group.max, sizeof *launcher->polls);
     if (launcher->polls == NULL)
         return error_set(error, STATUS_MEMORY, "out of memory");
     status = starter_open(&launcher->starter, options, out, launcher->site, error);
@@ -282,8 +283,10 @@ static void tick(struct launcher *launcher, double now)
 
 static void keep_deadlines(struct launcher *launcher, double now)
 {
-    if (!isinf(launcher->terminate_at) || !isinf(launcher->kill_at)) /* It ends, in any case. */
+    bool ends = !isinf(launcher->terminate_at) || !isinf(launcher->kill_at); /* In any case. */
+    if (ends)
         out_folder_let_go(&launcher->folder);
+    teaching_turn(&launcher->group, ends, now);
     if (now >= launcher->terminate_at) {
         process_group_signal(&launcher->group, SIGTERM);
         launcher->terminate_at = INFINITY;
@@ -297,14 +300,28 @@ static void keep_deadlines(struct launcher *launcher, double now)
         process_group_abandon(&launcher->group);
 }
 
+static bool teaching_is_open(const struct launcher *launcher)
+{
+    return launcher->watch != NULL && launcher->watch->teaching != NULL;
+}
+
+static void obey_teacher(struct launcher *launcher, double now)
+{
+    char text[TEACHING_TEXT_MAX];
+    while (teaching_is_open(launcher) &&
+           teaching_take(launcher->watch->teaching, &launcher->group, now, text))
+        listener_remark(&launcher->listener, LOG_INFO, text);
+}
+
 static void restart_due(struct launcher *launcher, double now);
 
 /* Seconds until the next action, `seconds` at most. */
 static double until_due(const struct launcher *launcher, double seconds)
 {
-    double due = fmin(launcher->terminate_at, launcher->kill_at);
+    double due = fmin(launcher->terminate_at, launcher->kill_at), now = clock_now_seconds();
     due = fmin(due, process_group_restart_at(&launcher->group));
-    return fmin(seconds, fmax(due - clock_now_seconds(), 0));
+    due = fmin(due, teaching_due(&launcher->group, now));
+    return fmin(seconds, fmax(due - now, 0));
 }
 
 /* Wait for something to happen, `seconds` at most, and deal with it. */
@@ -312,6 +329,9 @@ static void turn(struct launcher *launcher, double seconds)
 {
     size_t count = 0;
     launcher->polls[count++] = (struct pollfd){.fd = launcher->signals.file, .events = POLLIN};
+    if (teaching_is_open(launcher))
+        launcher->polls[count++] =
+            (struct pollfd){.fd = launcher->watch->teaching->orders[0], .events = POLLIN};
     for (size_t i = 0; i < launcher->group.count; i++) {
         const struct child *child = &launcher->group.children[i];
         if (child->output >= 0)
@@ -327,6 +347,7 @@ static void turn(struct launcher *launcher, double seconds)
         listen_to(launcher, &launcher->group.children[i]);
     reap_children(launcher, now);
     restart_due(launcher, now);
+    obey_teacher(launcher, now);
     tick(launcher, now);
     keep_deadlines(launcher, now);
 }

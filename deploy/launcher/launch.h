@@ -42,6 +42,8 @@ struct launch_watch {
     void (*say)(void *context, const char *line);
     /* A line of progress, from server 0 on another host; may be NULL. */
     void (*tell)(void *context, const char *line);
+    /* Orders for its processes; NULL: there are none. */
+    const struct teaching *teaching;
 };
 
 /* Further results. */

@@ -590,7 +590,7 @@ function show_comparison(all, points, methods, steps) {
 
 /* --- a run ------------------------------------------------------------------------------------------- */
 
-const FAULTS = ['lost', 'generation', 'set_aside', 'stopped', 'failed', 'killed', 'checkpoint_failed'];
+const FAULTS = ['taught', 'lost', 'generation', 'set_aside', 'stopped', 'failed', 'killed', 'checkpoint_failed'];
 const QUIET = ['progress', 'window'];
 const process_of = event => event.role !== undefined ? event.role + '/' + event.index : '';
 
@@ -598,13 +598,14 @@ const process_of = event => event.role !== undefined ? event.role + '/' + event.
 function say_event(event) {
     const rest = Object.entries(event).filter(([name, value]) => !['time', 'event', 'training_seconds', 'role', 'index'].includes(name) && typeof value !== 'object');
     switch (event.event) {
+    case 'taught': return event.text;
     case 'joined': return process_of(event) + ' joins';
     case 'start': return 'training begins: ' + event.mode + ', ' + counted(event.workers, 'worker') + ', ' + counted(event.servers, 'server') + ', from batch ' + event.step + ' of ' + event.steps;
     case 'assignment': return 'work is dealt to ' + counted(event.members, 'worker');
     case 'epoch': return 'epoch ' + event.epoch + ' ends' + (isFinite(event.loss) ? ', loss ' + brief(event.loss, 4) : '');
     case 'evaluation': return 'scored after batch ' + event.step + (isFinite(event.test_accuracy) ? ': accuracy ' + percent(event.test_accuracy, 4) : '') + (isFinite(event.test_loss) ? ', loss ' + brief(event.test_loss, 4) : '');
     case 'checkpoint': return 'checkpoint of batch ' + event.step;
-    case 'lost': return process_of(event) + ' is lost' + (event.reason ? ': ' + event.reason : '');
+    case 'lost': return process_of(event) + ' is lost' + (event.why ? ': ' + event.why : '');
     case 'generation': return 'training goes back to batch ' + event.step + ', and on from there';
     default: return (process_of(event) + ' ' + event.event + ' ' + rest.map(([name, value]) => name + ' ' + value).join(', ')).trim();
     }
@@ -741,6 +742,19 @@ async function show_log(name) {
     pane.hidden = false;
 }
 
+/* run --teach: what is done stands among the events, before what comes of it. */
+function teach_section(data) {
+    const names = data.members.map(one => one.name), says = h('p', {role: 'status', class: 'sub'}, 'What comes of it is told under "What happened".');
+    let chosen = names[0];
+    const deed = (name, label) => h('button', {type: 'button', onclick: async () => {
+        const text = await source.teach(name + '/' + chosen).catch(error => 'Not done: ' + error.message) || 'The launcher has no such process';
+        says.textContent = text;
+        data.events.push({time: Math.max(...data.events.map(event => event.time)), event: 'taught', text});
+    }}, label);
+    return h('section', {}, heading('teach', 'Disturb it'), h('div', {class: 'controls'}, choice('process', names.map(name => [name, name]), chosen, name => { chosen = name; })),
+        h('div', {class: 'controls'}, deed('kill', 'kill'), deed('stop', 'stop for 5 s'), deed('slow', '4 ' + TIMES + ' slower'), deed('free', 'full speed')), says);
+}
+
 function events_list(data) {
     const list = run_events(data);
     return h('ol', {class: 'events'}, list.slice(-300).map(one => h('li', {class: one.fault ? 'fault' : ''}, h('time', {}, data.run.virtual || one.at < 1e8 ? fixed(Math.max(one.at, 0), one.at < 1000 ? 2 : 0) + ' s' : new Date(1000 * one.at).toLocaleTimeString()), h('span', {}, one.text))));
@@ -752,7 +766,7 @@ function show_run(data) {
         () => { const it = members_table(data); members.replaceChildren(...(it ? [heading('members', 'Members'), it, h('pre', {id: 'log', hidden: true})] : [])); },
         () => events.replaceChildren(heading('events', 'What happened'), events_list(data))];
     const facts = Object.entries(data.run).filter(([, value]) => typeof value !== 'object' && value !== '').map(([name, value]) => h('div', {}, h('dt', {}, name), h('dd', {}, String(value))));
-    const parts = [header, run_curves(data), run_time(data), run_staleness(data), data.spans ? step_section({run: data.spans}, {run: data.run.mode}) : null, members, events,
+    const parts = [header, run_curves(data), run_time(data), run_staleness(data), data.spans ? step_section({run: data.spans}, {run: data.run.mode}) : null, members, data.teaches ? teach_section(data) : null, events,
         h('section', {}, heading('numbers', 'run.json'), h('details', {}, h('summary', {}, 'all its numbers'), h('dl', {class: 'facts'}, facts))), glossary()];
     data.redraw.slice(0, 3).forEach(update => update());
     show('Syncopate: ' + run_title(data), parts);
@@ -806,6 +820,7 @@ async function follow(data) {
     await look();
     data.begin = (data.events.find(event => event.event === 'start') || {time: 0}).time;
     data.spans = await source.spans();
+    data.teaches = await source.teaches();
     show_run(data);
     const bad = h('p', {class: 'bad', role: 'alert', hidden: true});
     root.prepend(bad);

@@ -12,6 +12,7 @@
  *     /events?from=BYTE     events.jsonl from there on: whole lines, at most 1 MiB an answer
  *     /spans?steps=N        spans.json of the newest steps, or 404
  *     /logs/NAME?tail=50    text, or 404
+ *     /teach                true with run --teach, or 404; POST /teach/kill/worker/0 (stop, slow, free): text
  *     /compare.json, /points.csv, /methods.txt, /steps.json, /run.json     the files of a folder, or 404
  *
  * The address may end in #token=T; the page takes it out, and sends "Authorization: Bearer T". The page
@@ -53,9 +54,9 @@ const source = (() => {
     } else if (live)
         token = sessionStorage.getItem('token');
 
-    async function ask(path) {
+    async function ask(path, method = 'GET') {
         const headers = token ? {Authorization: 'Bearer ' + token} : {};
-        const answer = await fetch(path, {headers, cache: 'no-store', credentials: 'omit'});
+        const answer = await fetch(path, {method, headers, cache: 'no-store', credentials: 'omit'});
         if (answer.status === 404) return null;
         if (!answer.ok) throw new Error(answer.status === 401 ? 'the token is missing or wrong' : 'HTTP ' + answer.status);
         return answer.text();
@@ -88,5 +89,6 @@ const source = (() => {
 
     const parsed = async path => JSON.parse(await ask(path) || 'null');
     return {live, file, events, state: () => parsed('/state'),
-            spans: () => live ? parsed('/spans?steps=20') : file('spans.json'), log: name => ask('/logs/' + name + '?tail=50')};
+            spans: () => live ? parsed('/spans?steps=20') : file('spans.json'), log: name => ask('/logs/' + name + '?tail=50'),
+            teaches: () => live ? parsed('/teach') : null, teach: deed => ask('/teach/' + deed, 'POST')};
 })();

@@ -14,6 +14,7 @@
 #include "common/watch/exposition.h"
 #include "common/watch/page_text.h"
 #include "common/watch/run_files.h"
+#include "deploy/launcher/teaching.h"
 #include "deploy/serve/http_client.h"
 #include "deploy/trace/trace.h"
 #include "deploy/trace/windows.h"
@@ -106,12 +107,23 @@ static struct http_answer spans_of(const struct folder_pages *pages, uint64_t st
     return there ? of_writer(&writer) : (struct http_answer){0};
 }
 
+static struct http_answer teach(const struct folder_pages *pages, const char *path)
+{
+    char text[TEACHING_TEXT_MAX] = "";
+    unsigned code = teaching_ask(pages->teaching, path, text);
+    return (struct http_answer){code, PLAIN, strdup(text), strlen(text)};
+}
+
 struct http_answer folder_pages_answer(void *context, const struct http_request *request)
 {
     const struct folder_pages *pages = context;
     struct http_answer answer = {0};
+    if (request->posts)
+        return pages->teaching != NULL ? teach(pages, request->path) : answer;
     if (strcmp(request->path, "/") == 0)
         return page_text_live();
+    if (strcmp(request->path, "/teach") == 0 && pages->teaching != NULL)
+        return (struct http_answer){200, JSON, strdup("true"), 4};
     if (strcmp(request->path, "/spans") == 0)
         return spans_of(pages, http_number(request, "steps", SPANS_STEPS));
     if (pages->server_0_port != 0)

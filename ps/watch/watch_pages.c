@@ -97,6 +97,8 @@ struct http_answer watch_pages_answer(void *context, const struct http_request *
 {
     struct watch_pages *pages = context;
     uint64_t posted_us;
+    if (request->posts)
+        return (struct http_answer){0};
     bool known = watched_look(&pages->board, &pages->copy, &pages->earlier, &posted_us);
     struct http_answer answer = figures(pages, request->path, known, posted_us);
     if (answer.code == 0 && !known)

@@ -194,8 +194,8 @@ class Look:
         self.driver.get("about:blank") # Or another #figure is no new page.
         self.driver.get("file://" + path)
 
-    def ask(self, script):
-        return self.driver.execute_script(script)
+    def ask(self, script, *arguments):
+        return self.driver.execute_script(script, *arguments)
 
     def picture(self, path):
         size = self.tell("Page.getLayoutMetrics")["cssContentSize"]
@@ -276,13 +276,19 @@ def look_at(pages, pictures):
 
 # --- live ----------------------------------------------------------------------------------------
 
+PRESS = "[...document.querySelectorAll('main button, main label')].find(one => one.textContent === arguments[0]).click()"
+
+
 def follow(pictures, url, steps):
     """The page of a run under way: after each command, by and by, a text. Measured at the end."""
     look = Look()
     try:
         look.driver.get(url)
         for command, expected in zip(steps[::2], steps[1::2]):
-            subprocess.run(command, shell=True, check=True)
+            if command.startswith("press "):
+                look.ask(PRESS, command[6:])
+            else:
+                subprocess.run(command, shell=True, check=True)
             until = time.monotonic() + 60
             while not re.search(expected, look.ask("return document.body.innerText")):
                 if time.monotonic() > until:
@@ -293,7 +299,9 @@ def follow(pictures, url, steps):
             look.fault("live", "the token stays in the address")
         look.driver.get(look.driver.current_url) # A reload.
         time.sleep(1)
-        if "Members now" not in look.ask("return document.body.innerText"):
+        look.ask(PRESS, "full speed")
+        time.sleep(1)
+        if "runs at full speed again" not in look.ask("return document.body.innerText"):
             look.fault("live", "a reload has no token")
         for width, scheme in SCREENS:
             look.tell("Emulation.setEmulatedMedia", features=[{"name": "prefers-color-scheme", "value": scheme}])

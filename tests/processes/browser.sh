@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # browser.sh - the page as people see it: in a headless Chromium, on large and small screens, light, dark and printed
 # (browser.py has what must hold). TEST_PICTURES=FOLDER keeps the pictures.
-# promises: serve trace
+# promises: serve teach trace
 # needs: python3 chromium chromedriver
 # test: once rare
 # shellcheck source=tests/processes/lib.sh
@@ -56,17 +56,18 @@ ok "switches, keys and one figure alone work, labels do not overlap, nothing is 
 
 # --- live: a worker is stopped, and server 0 killed ----------------------------------------------------
 start live syncopate run --data synthetic:6000 --model softmax --workers 3 --compute constant:10ms --steps 1000000 --trace \
-    --serve 0.0.0.0:0 --out "$work/live"
+    --serve 0 --teach --out "$work/live"
 says live "page  *http://.*/#token=[0-9a-f]{32}$"
 process() { pgrep -P "${pids[live]}" -f "syncopate-$1 .*--task-index=$2( |\$)"; }
 within 20 process worker 1 >/dev/null || fail "there is no worker 1"
 python3 "$looker" --live "$pictures" "$(sed -nE 's/.*page +//p' "$work/live.log")" \
     true "worker/0.*(computes|exchanges|waits)" "kill -STOP $(process worker 1)" "waits for worker/1(.|\\n)*silent, " \
-    "kill -CONT $(process worker 1); kill -KILL $(process ps 0)" "No answer|training begins(.|\n)*training begins" \
+    "kill -CONT $(process worker 1)" . "press worker/1" . "press kill" "worker/1 is killed\n(.|\n)*worker/1 is lost" \
+    "press ps/0" . "press kill" "No answer|training begins(.|\n)*training begins" \
     true "training begins(.|\n)*training begins" >"$work/follow.log" 2>&1 || fail "the live page is not as it should be: $(cat "$work/follow.log")"
 kill -TERM "${pids[live]}"
 ends live 143
-ok "the page of a run under way says who is waited for, what happens, and goes on after server 0 was killed"
+ok "the page of a run under way says who is waited for, what happens, and goes on after a worker and server 0 were killed from it"
 
 if long_run; then
     python3 "$looker" --spoilt "$work/two/report.html" >"$work/spoilt.log" 2>&1 || fail "what is wrong is not found: $(cat "$work/spoilt.log")"

@@ -7,7 +7,7 @@
 # strangers may take of it, and what a service manager is told.
 # uses: promtool python3
 # test: first asan tsan
-# promises: alone bits bits-early keys metrics refused services shared-data shared-memory
+# promises: alone bits bits-early keys metrics refused services shared-data shared-memory teach
 # shellcheck source=tests/processes/lib.sh
 . "$(dirname "$0")/lib.sh"
 
@@ -522,22 +522,33 @@ hosts=$ps_hosts
 ok "beyond this host the page's data needs a token"
 
 # The page of a run: of a step that waits for a worker, and of a server 0 that was started again.
-start run syncopate run --workers 3 "${small[@]:2}" --steps 100000000 --serve 0 --out "$work/served"
-says run "page  *http://127.0.0.1:[0-9]+/$"
-page=$(sed -nE 's|.*page +http://127.0.0.1:([0-9]+)/|\1|p' "$work/run.log")
-worker_of() { pgrep -P "${pids[run]}" -f "syncopate-$1 .*--task-index=$2( |\$)"; }
+start run syncopate run --workers 3 "${small[@]:2}" --steps 100000000 --serve 0 --teach --out "$work/served"
+says run "page  *http://127.0.0.1:[0-9]+/#token=[0-9a-f]{32}$"
+page=$(sed -nE 's|.*page +http://127.0.0.1:([0-9]+)/.*|\1|p' "$work/run.log")
+teach() # CODE PATH [HEADER]
+{
+    get "$page" "$2" POST "${3-Authorization: Bearer $(cat "$work/served.token")}"
+    [[ $status == *" $1 "* ]] || fail "POST $2: $status"
+}
 within 20 answers "$page" /logs/worker-1.log 200 || fail "the page has no log of worker 1: $status"
 if [[ $body != *"worker/1 ready"* ]]; then fail "the log is another: $body"; fi
-kill -STOP "$(worker_of worker 1)"
+teach 401 /teach/kill/worker/2 "X: "
+teach 404 /teach/kill/worker/3
+teach 404 /state
+teach 200 /teach/stop/worker/1
 waits() { answers "$page" /state 200 && [[ $body == *'"worker/0","state":"waits","for":"worker/1"'* ]]; }
 within 20 waits || fail "/state does not say who is waited for: $body"
-kill -CONT "$(worker_of worker 1)"
-kill -KILL "$(worker_of ps 0)"
 bytes=$(sed -E 's/.*"events":([0-9]+).*/\1/' <<<"$body") # Until then.
+teach 200 /teach/kill/ps/0
 gone_on() { answers "$page" "/events?from=$bytes" 200 && [[ $body == *'"event": "start"'* ]]; }
 within 20 gone_on || fail "the page of a server 0 that was started again tells nothing: $status"
+says run "ps/0 is killed, as the page asks"
 run alone 2 syncopate run --ps 0 --serve 0
 says alone "serve=0: server 0 has the page, and --ps=0 has none"
+run far 2 syncopate run --serve 0.0.0.0:0 --teach
+says far "teach: only on a page of this host alone, and --serve=0.0.0.0:0 is not"
+run unseen 2 syncopate run --teach
+says unseen "teach: its buttons are on the page of --serve"
 kill -TERM "${pids[run]}"
 ends run 143
 start shown syncopate serve "$work/served"
@@ -546,6 +557,7 @@ page=$(sed -nE 's|http://127.0.0.1:([0-9]+)/|\1|p' "$work/shown.log")
 answers "$page" /state 200 || fail "a run that has ended has no state: $status"
 if [[ $body != *'"live":false,'*'"state":"stopped"'* ]]; then fail "its state is another: $body"; fi
 answers "$page" /events 200 || fail "a run that has ended has no events: $status"
+teach 405 /teach/kill/worker/0
 kill -INT "${pids[shown]}"
 ends shown 130
 run nothing 5 syncopate serve "$work"

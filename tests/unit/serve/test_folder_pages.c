@@ -35,7 +35,8 @@ static void open_fixture(struct fixture *f)
     *f = (struct fixture){.folder = "/tmp/syncopate-pages-XXXXXX"};
     ck_assert_ptr_nonnull(mkdtemp(f->folder));
     ck_assert_int_eq(http_server_start(&f->server_0, &place, NULL, echo, NULL, &error), STATUS_OK);
-    f->pages = (struct folder_pages){f->folder, http_server_place(f->server_0)->port, -1};
+    f->pages = (struct folder_pages){
+        .folder = f->folder, .server_0_port = http_server_place(f->server_0)->port, .trace = -1};
 }
 
 static void close_fixture(struct fixture *f)
@@ -51,7 +52,7 @@ static void close_fixture(struct fixture *f)
 
 static unsigned get(struct fixture *f, const char *path)
 {
-    const struct http_request request = {path, NULL};
+    const struct http_request request = {.path = path};
     free(f->answer.body);
     f->answer = folder_pages_answer(&f->pages, &request);
     return f->answer.code;

@@ -1,6 +1,6 @@
 /* test_http.c - who is answered over HTTP, and what of a run's folder: with sockets, as browsers and
  * attackers come. */
-/* promises: serve */
+/* promises: serve teach */
 
 #include "common/watch/http_server.h"
 
@@ -33,6 +33,10 @@ static struct http_answer answer(void *context, const struct http_request *reque
 {
     struct fixture *f = context;
     struct http_answer big = {200, "text/plain", NULL, HTTP_ANSWER_MAX};
+    if (request->posts)
+        return strcmp(request->path, "/act") == 0
+                   ? (struct http_answer){200, "text/plain", strdup("done"), 4}
+                   : (struct http_answer){0};
     if (strcmp(request->path, "/big") != 0 && strcmp(request->path, "/metrics") != 0)
         return run_files_answer(f->folder, request);
     big.body = malloc(big.bytes);
@@ -199,6 +203,30 @@ TEST(beyond_loopback_a_token_is_needed)
     serve(f, "0.0.0.0:0", NULL);
     ck_assert_int_eq(get(f, "/run.json"), 401);
     ck_assert_int_eq(ask(f, "/run.json", "Host: localhost\r\nAuthorization: Bearer \r\n"), 401);
+}
+
+TEST(who_posts_needs_the_token_on_loopback_too)
+{
+    static const struct {
+        const char *path, *headers;
+        int code;
+    } posts[] = {{"/act", "Host: localhost\r\n", 401},
+                 {"/", "Host: localhost\r\n", 401},
+                 {"/act", "Host: localhost\r\nAuthorization: Bearer secret\r\n", 200},
+                 {"/act", "Host: evil.example\r\nAuthorization: Bearer secret\r\n", 403},
+                 {"/", "Host: localhost\r\nAuthorization: Bearer secret\r\n", 405}};
+    char text[512];
+    for (int with = 0; with < 2; with++) {
+        serve(f, "0", with ? "secret" : NULL);
+        ck_assert_int_eq(get(f, "/big"), 200);
+        for (size_t i = 0; i < sizeof posts / sizeof *posts; i++) {
+            int bytes =
+                snprintf(text, sizeof text, "POST %s HTTP/1.1\r\n%sConnection: close\r\n\r\n",
+                         posts[i].path, posts[i].headers);
+            ck_assert_msg(say(f, text, (size_t)bytes) == (with ? posts[i].code : 405), "%s%s", text,
+                          f->text);
+        }
+    }
 }
 
 TEST(a_token_is_in_a_file_that_only_its_owner_reads)

@@ -173,7 +173,7 @@ TEST(a_line_says_what_it_does_or_waits_for)
 
 static struct http_answer ask(struct watch_pages *pages, const char *path)
 {
-    const struct http_request request = {path, NULL};
+    const struct http_request request = {.path = path};
     return watch_pages_answer(pages, &request);
 }
 
