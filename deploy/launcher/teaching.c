@@ -14,14 +14,14 @@
 
 static const struct {
     const char *name, *words;
-} deeds[] = {{"kill", "is killed"},
-             {"stop", "is stopped for 5 s"},
-             {"slow", "runs a quarter of the time, in pieces of 25 ms"},
-             {"free", "runs at full speed again"}};
-enum { KILL, STOP, SLOW, FREE, DEEDS };
+} actions[] = {{"kill", "is killed"},
+               {"stop", "is stopped for 5 s"},
+               {"slow", "runs a quarter of the time, in pieces of 25 ms"},
+               {"free", "runs at full speed again"}};
+enum { KILL, STOP, SLOW, FREE, ACTIONS };
 
 struct order {
-    uint32_t deed, slot;
+    uint32_t action, slot;
 };
 
 enum status teaching_open(struct teaching *teaching, const struct options *options,
@@ -46,10 +46,10 @@ void teaching_close(struct teaching *teaching)
 static bool read_order(const struct teaching *teaching, const char *path, struct order *order,
                        char text[TEACHING_TEXT_MAX])
 {
-    char deed[8], role[8];
+    char action[8], role[8];
     unsigned index;
     int end = 0;
-    if (sscanf(path, "/teach/%7[a-z]/%7[a-z]/%4u%n", deed, role, &index, &end) != 3 ||
+    if (sscanf(path, "/teach/%7[a-z]/%7[a-z]/%4u%n", action, role, &index, &end) != 3 ||
         path[end] != '\0')
         return false;
     bool worker = strcmp(role, "worker") == 0;
@@ -57,11 +57,11 @@ static bool read_order(const struct teaching *teaching, const char *path, struct
         index >= (worker ? teaching->workers : teaching->servers))
         return false;
     *order = (struct order){0, worker ? teaching->servers + index : index};
-    while (order->deed < DEEDS && strcmp(deeds[order->deed].name, deed) != 0)
-        order->deed++;
-    if (order->deed < DEEDS)
-        snprintf(text, TEACHING_TEXT_MAX, "%s/%u %s", role, index, deeds[order->deed].words);
-    return order->deed < DEEDS;
+    while (order->action < ACTIONS && strcmp(actions[order->action].name, action) != 0)
+        order->action++;
+    if (order->action < ACTIONS)
+        snprintf(text, TEACHING_TEXT_MAX, "%s/%u %s", role, index, actions[order->action].words);
+    return order->action < ACTIONS;
 }
 
 unsigned teaching_ask(const struct teaching *teaching, const char *path,
@@ -83,14 +83,14 @@ bool teaching_take(const struct teaching *teaching, struct process_group *group,
         order.slot >= group->count)
         return false;
     struct child *child = &group->children[order.slot];
-    if (order.deed == KILL)
+    if (order.action == KILL)
         child_ask(child, SIGKILL);
-    else if (order.deed == STOP)
+    else if (order.action == STOP)
         child->stop_until = now + TEACHING_STOP_SECONDS;
     else
-        child->slow = order.deed == SLOW;
+        child->slow = order.action == SLOW;
     snprintf(text, TEACHING_TEXT_MAX, "%s %s, as the page asks", child->name,
-             deeds[order.deed].words);
+             actions[order.action].words);
     return true;
 }
 

@@ -744,15 +744,15 @@ async function show_log(name) {
 
 /* run --teach: what is done stands among the events, before what comes of it. */
 function teach_section(data) {
-    const names = data.members.map(one => one.name), says = h('p', {role: 'status', class: 'sub'}, 'What comes of it is told under "What happened".');
+    const names = data.members.map(one => one.name), says = h('p', {role: 'status', class: 'sub'}, 'What comes of it stands below, under "What happened".');
     let chosen = names[0];
-    const deed = (name, label) => h('button', {type: 'button', onclick: async () => {
+    const action = (name, label) => h('button', {type: 'button', onclick: async () => {
         const text = await source.teach(name + '/' + chosen).catch(error => 'Not done: ' + error.message) || 'The launcher has no such process';
         says.textContent = text;
         data.events.push({time: Math.max(...data.events.map(event => event.time)), event: 'taught', text});
     }}, label);
     return h('section', {}, heading('teach', 'Disturb it'), h('div', {class: 'controls'}, choice('process', names.map(name => [name, name]), chosen, name => { chosen = name; })),
-        h('div', {class: 'controls'}, deed('kill', 'kill'), deed('stop', 'stop for 5 s'), deed('slow', '4 ' + TIMES + ' slower'), deed('free', 'full speed')), says);
+        h('div', {class: 'controls'}, action('kill', 'kill'), action('stop', 'stop for 5 s'), action('slow', '4 ' + TIMES + ' slower'), action('free', 'full speed')), says);
 }
 
 function events_list(data) {

@@ -90,5 +90,5 @@ const source = (() => {
     const parsed = async path => JSON.parse(await ask(path) || 'null');
     return {live, file, events, state: () => parsed('/state'),
             spans: () => live ? parsed('/spans?steps=20') : file('spans.json'), log: name => ask('/logs/' + name + '?tail=50'),
-            teaches: () => live ? parsed('/teach') : null, teach: deed => ask('/teach/' + deed, 'POST')};
+            teaches: () => live ? parsed('/teach') : null, teach: action => ask('/teach/' + action, 'POST')};
 })();
