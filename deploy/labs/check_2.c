@@ -1,7 +1,5 @@
 /* check_2.c - lab 2: the mean of staleness, and its shape. */
 
-#include <math.h>
-
 #include "deploy/labs/labs.h"
 
 #define TOLERANCE 0.02

@@ -24,14 +24,15 @@
 TEXT(0);
 TEXT(1);
 TEXT(2);
+TEXT(7);
+TEXT(8);
 
 static const struct lab {
     const char *number, *text; /* The text opens with "# " and the title. */
     lab_check_fn *check;
 } all_labs[] = {
-    {"0", lab_text_0, check_0},
-    {"1", lab_text_1, check_1},
-    {"2", lab_text_2, check_2},
+    {"0", lab_text_0, check_0}, {"1", lab_text_1, check_1}, {"2", lab_text_2, check_2},
+    {"7", lab_text_7, check_7}, {"8", lab_text_8, check_8},
 };
 #define LAB_COUNT (sizeof all_labs / sizeof *all_labs)
 
@@ -139,6 +140,11 @@ uint32_t lab_workers(uint64_t seed)
     return (uint32_t)(2 + seed % 3);
 }
 
+uint32_t lab_rate(uint64_t seed)
+{
+    return (uint32_t)(80 + 10 * (seed % 5));
+}
+
 static const struct lab *find_lab(const char *number)
 {
     for (size_t i = 0; i < LAB_COUNT; i++)
@@ -162,7 +168,7 @@ static void print_lab(const struct lab *lab, const char *name)
     const struct blank {
         const char *word;
         uint64_t number;
-    } blanks[] = {{"SEED", seed}, {"WORKERS", lab_workers(seed)}};
+    } blanks[] = {{"SEED", seed}, {"WORKERS", lab_workers(seed)}, {"RATE", lab_rate(seed)}};
     for (const char *text = lab->text; *text != '\0';) {
         const struct blank *found = NULL;
         for (size_t i = 0; i < sizeof blanks / sizeof *blanks && name != NULL; i++)

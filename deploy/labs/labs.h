@@ -32,10 +32,12 @@ struct lab_check {
 };
 
 typedef void lab_check_fn(struct lab_check *check);
-lab_check_fn check_0, check_1, check_2;
+lab_check_fn check_0, check_1, check_2, check_7, check_8;
 
 /* Where a text says WORKERS: 2 to 4. */
 uint32_t lab_workers(uint64_t seed);
+/* Where it says RATE: 80 to 120. */
+uint32_t lab_rate(uint64_t seed);
 
 /* A guess made before the run: any number is right, and is shown beside what was found. */
 void lab_predicted(struct lab_check *check, const char *name, double found);
