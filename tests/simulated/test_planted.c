@@ -71,6 +71,7 @@ enum bug {
     ENTRY_LOST,       /* A chunk does not note one of its batches. */
     WRONG_NUMBER,     /* A gradient is logged with the description before its own. */
     UNDESCRIBED,      /* A gradient is taken though its description is not here. */
+    DESCRIBED_ONCE,   /* A description that was lost is not said again. */
     NO_FRESH_PULL,    /* Ssp: a batch given late is computed from the values that are here. */
     RATE_ON_GRADIENT, /* What staleness takes off the rate is taken off the gradient. */
     GROUP_KEPT,       /* What a chunk holds is not applied before a cut. */
@@ -138,6 +139,7 @@ static const char *const bug_names[BUG_COUNT] = {
     "a record entry lost",
     "a gradient with another's description",
     "a gradient without its description",
+    "a lost description not said again",
     "no fresh pull",
     "rate applied to the gradient",
     "group open at a cut",
@@ -778,6 +780,19 @@ static void forget_assignment(uint32_t process, struct message *message)
     message->start.position = first->position;
 }
 
+/* Whether a worker says a description to a server for the first time. */
+static uint64_t described[256][8];
+
+static bool is_described_anew(uint32_t process, const struct outgoing *item)
+{
+    const struct message_gradient *gradient = &item->packet.message.gradient;
+    uint64_t *last = &described[process % 256][item->index % 8];
+    bool anew = gradient->count > *last || gradient->offset > 0;
+    times += !anew;
+    *last = gradient->count;
+    return anew;
+}
+
 static void change_a_float(struct outgoing *item)
 {
     struct frame *frame = item->packet.payload;
@@ -937,6 +952,8 @@ static bool tamper(void *context, enum simulated_place place, uint32_t process,
         note_work(process, item);
     if (planted == STALE_ASSIGNMENT && place == OFF_WIRE && kind == MESSAGE_START)
         forget_assignment(process, message);
+    else if (planted == DESCRIBED_ONCE && place == ON_WIRE && kind == MESSAGE_GRADIENT)
+        return is_described_anew(process, item);
     else if (planted == LOST_RELEASE && place == BY_OWNER && result && item->packet.weight == 0)
         return !is_chosen();
     else if (planted == MISSED_SNAPSHOT && place == BY_OWNER && is_late_snapshot(item))
@@ -989,6 +1006,7 @@ static void search(enum bug bug)
         ck_assert_int_eq(history_draw(&plan, seed), STATUS_OK);
         memset(first_starts, 0, sizeof first_starts);
         memset(loaded_at, 0, sizeof loaded_at);
+        memset(described, 0, sizeof described);
         forget_given();
         plan.tamper.item = tamper;
         planted = bug;
