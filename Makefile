@@ -178,6 +178,7 @@ demo: setup ## train sync, then async, on Fashion-MNIST; compare (minutes)
 	@$(AGAIN) all
 	$(BUILD)/syncopate compare --modes sync,async --workers 2 --epochs 3 \
 	    --out runs/demo-$(shell date +%Y%m%d-%H%M%S)
+	@echo "next: $(BUILD)/syncopate run --workers 3 --serve 0 --teach"
 
 # Most tests wait most of the time: more at once than they bear under sanitizers.
 check check-later: LANES = $(shell echo $$((6 * $(JOBS))))

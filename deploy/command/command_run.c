@@ -329,6 +329,8 @@ static int run(struct plan *plan, struct launch_result *result, struct error *er
     run_trace_close(&plan->trace);
     if (result->claimed)
         write_page(plan, code);
+    if (code == EXIT_DONE && status == STATUS_OK)
+        run_plan_print_next(&plan->run);
     notice_absence(&audience, "");
     if (code == EXIT_DONE && status != STATUS_OK) {
         *error = no_summary;

@@ -381,6 +381,8 @@ static int print_end(struct laboratory *l, int code, struct error *error)
     write_trace(l);
     if (l->kept && page_write_run(&disk_posix, l->plan.out, &no_summary) != STATUS_OK)
         command_say(PROGRAM, LOG_WARNING, no_summary.text);
+    if (code == EXIT_DONE)
+        run_plan_print_next(&l->plan);
     notice_absence(l);
     if (code != EXIT_DONE)
         command_fail(PROGRAM, code, error);

@@ -307,3 +307,9 @@ void run_plan_print(const struct run_plan *plan)
     print_remarks(plan);
     fflush(plan->voice);
 }
+
+void run_plan_print_next(const struct run_plan *plan)
+{
+    if (!plan->options.quiet)
+        fprintf(plan->voice, "next: %s serve %s\n", program_invocation_name, plan->out);
+}

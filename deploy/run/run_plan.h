@@ -37,5 +37,7 @@ void run_plan_free(struct run_plan *plan);
 
 /* To its voice. */
 void run_plan_print(const struct run_plan *plan);
+/* After a run: what to type next. Not with --quiet. */
+void run_plan_print_next(const struct run_plan *plan);
 
 #endif

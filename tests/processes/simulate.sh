@@ -27,6 +27,7 @@ faults=(--kill "worker/1@300ms+200ms,ps/1@600ms+100ms" --stop "worker/2@100ms+50
 if short_run; then
     run alone 0 syncopate run --ps 0 "${job[@]}" --epochs 2 --report-every 10 --out "$work/alone"
     simulates sync --epochs 2 --workers 3 --ps 2
+    says sync "^next: $build/syncopate serve $work/sync$"
     simulates sync-far --epochs 2 --workers 7 --ps 3 --network 10Mbit/1Mbit,5ms --jitter exponential:1ms \
         --loss 0.001 --slow 2:3 --compute lognormal:5ms,0.5 --cluster-file deploy/cluster/examples/laptop.json
     simulates sync-faults --epochs 2 --workers 3 --ps 2 --compute constant:5ms --report-every 10 "${faults[@]}"

@@ -560,6 +560,13 @@ answers "$page" /events 200 || fail "a run that has ended has no events: $status
 teach 405 /teach/kill/worker/0
 kill -INT "${pids[shown]}"
 ends shown 130
+run short 0 syncopate run "${small[@]:2}" --steps 2 --out "$work/short"
+next=$(sed -n 's/^next: syncopate //p; s|^next: .*/syncopate ||p' "$work/short.log")
+# shellcheck disable=SC2086 # As it is typed.
+start typed syncopate $next
+says typed "^http://127.0.0.1:[0-9]+/$"
+kill -INT "${pids[typed]}"
+ends typed 130
 run nothing 5 syncopate serve "$work"
 says nothing "is no folder of a run .no run.json., and none of a comparison"
 ok "run --serve: who is waited for, logs and events, at one address, also of a server 0 that was started again"
