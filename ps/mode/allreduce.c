@@ -42,10 +42,10 @@ static void allreduce_forget(struct shard *shard)
     state_of(shard)->hashed = 0;
 }
 
-static void allreduce_close(struct shard *shard)
+static void allreduce_free(struct shard *shard)
 {
     allreduce_forget(shard);
-    sync_close(shard);
+    sync_free(shard);
 }
 
 static enum status allreduce_take(struct shard *shard, const struct message *message,
@@ -135,7 +135,7 @@ const struct shard_mode shard_allreduce = {
     SYNC_SHARD,
     .state_bytes = sizeof(struct allreduce_shard),
     .forget = allreduce_forget,
-    .close = allreduce_close,
+    .free = allreduce_free,
     .take = allreduce_take,
     .next_update = allreduce_next_update,
     .applied = allreduce_applied,

@@ -166,7 +166,7 @@ void async_forget(struct shard *shard)
     base_versions_forget(&state_of(shard)->bases);
 }
 
-void async_close(struct shard *shard)
+void async_free(struct shard *shard)
 {
     base_versions_free(&state_of(shard)->bases);
 }
@@ -199,7 +199,7 @@ enum status async_init(struct work *work, uint64_t first)
     return leases_init(leases_of(work), work->membership.worker_count, first, work->job->steps);
 }
 
-void async_close_work(struct work *work)
+void async_free_work(struct work *work)
 {
     leases_free(leases_of(work));
 }
@@ -258,7 +258,7 @@ uint64_t async_next_snapshot(const struct work *work, bool started)
     return leases_of(work)->next;
 }
 
-void async_cutting(struct work *work, uint64_t step)
+void async_snapshot_named(struct work *work, uint64_t step)
 {
     statistics_mark(&work->statistics, step);
 }

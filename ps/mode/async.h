@@ -25,7 +25,7 @@ struct async_shard {
 
 #define ASYNC_SHARD                                                                                \
     SHARD_DEFAULTS, .state_bytes = sizeof(struct async_shard), .open = async_open,                 \
-                    .forget = async_forget, .close = async_close, .fault = async_fault,            \
+                    .forget = async_forget, .free = async_free, .fault = async_fault,              \
                     .judge = async_judge, .take = async_take, .sent_before = async_sent_before,    \
                     .next_update = async_next_update, .applied = async_applied,                    \
                     .answer = async_answer, .gives = async_gives, .taken = ASYNC_TAKEN,            \
@@ -41,7 +41,7 @@ struct async_shard {
 
 void async_open(struct shard *shard);
 void async_forget(struct shard *shard);
-void async_close(struct shard *shard);
+void async_free(struct shard *shard);
 const char *async_fault(const struct job *job, const struct message_exchange *exchange);
 enum verdict async_judge(const struct shard *shard, const struct message *message);
 enum status async_take(struct shard *shard, const struct message *message, struct frame *gradient,
@@ -63,22 +63,23 @@ struct async_work {
 };
 
 #define ASYNC_WORK                                                                                 \
-    WORK_DEFAULTS,                                                                                 \
-        .state_bytes = sizeof(struct async_work), .init = async_init, .close = async_close_work,   \
-        .grow = async_grow, .step = async_step, .end = async_end, .go_back = async_go_back,        \
-        .stop = async_stop, .owes = async_owes, .may_be_done = async_may_be_done,                  \
-        .is_drained = async_is_drained, .next_snapshot = async_next_snapshot,                      \
-        .cutting = async_cutting, .has_reached = async_has_reached, .set_gate = async_set_gate,    \
-        .gate = async_gate, .is_at_gate = async_is_at_gate, .is_gated = async_is_gated,            \
-        .ask = async_ask, .held = async_held, .finished = async_finished,                          \
-        .is_enough = async_is_enough, .lost = async_lost, .has_spare = async_has_spare,            \
-        .unit = "update", .starts = ASYNC_STARTS, .gives = ASYNC_GIVES, .check = async_check_work
+    WORK_DEFAULTS, .state_bytes = sizeof(struct async_work), .init = async_init,                   \
+                   .free = async_free_work, .grow = async_grow, .step = async_step,                \
+                   .end = async_end, .go_back = async_go_back, .stop = async_stop,                 \
+                   .owes = async_owes, .may_be_done = async_may_be_done,                           \
+                   .is_drained = async_is_drained, .next_snapshot = async_next_snapshot,           \
+                   .snapshot_named = async_snapshot_named, .has_reached = async_has_reached,       \
+                   .set_gate = async_set_gate, .gate = async_gate, .is_at_gate = async_is_at_gate, \
+                   .is_gated = async_is_gated, .ask = async_ask, .held = async_held,               \
+                   .finished = async_finished, .is_enough = async_is_enough, .lost = async_lost,   \
+                   .has_spare = async_has_spare, .unit = "update", .starts = ASYNC_STARTS,         \
+                   .gives = ASYNC_GIVES, .check = async_check_work
 
 #define ASYNC_STARTS "Which batches are yours, you will have to ask"
 #define ASYNC_GIVES  "It is leased to you: should you be lost, another worker gets it"
 
 enum status async_init(struct work *work, uint64_t first);
-void async_close_work(struct work *work);
+void async_free_work(struct work *work);
 enum status async_grow(struct work *work, uint32_t worker_count);
 uint64_t async_step(const struct work *work);
 uint64_t async_end(const struct work *work, bool deserted);
@@ -88,7 +89,7 @@ bool async_owes(const struct work *work, uint32_t worker);
 bool async_may_be_done(const struct work *work, uint32_t worker, const struct message_done *done);
 bool async_is_drained(const struct work *work);
 uint64_t async_next_snapshot(const struct work *work, bool started);
-void async_cutting(struct work *work, uint64_t step);
+void async_snapshot_named(struct work *work, uint64_t step);
 bool async_has_reached(const struct work *work, uint64_t step);
 bool async_set_gate(struct work *work, uint64_t step);
 uint64_t async_gate(const struct work *work);

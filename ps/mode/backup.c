@@ -72,7 +72,7 @@ static void backup_forget(struct shard *shard)
     memset(state->out, 0, sizeof state->out);
 }
 
-static void backup_close(struct shard *shard)
+static void backup_free(struct shard *shard)
 {
     pruned_free(&state_of(shard)->pruned);
 }
@@ -232,7 +232,7 @@ const struct shard_mode shard_backup = {
     .state_bytes = sizeof(struct backup_shard),
     .open = backup_open,
     .forget = backup_forget,
-    .close = backup_close,
+    .free = backup_free,
     .fault = backup_fault,
     .judge = backup_judge,
     .take = backup_take,
@@ -265,7 +265,7 @@ static enum status backup_init(struct work *work, uint64_t first)
     return STATUS_OK;
 }
 
-static void backup_close_work(struct work *work)
+static void backup_free_work(struct work *work)
 {
     quorum_free(backup_quorum(work));
 }
@@ -307,7 +307,7 @@ const struct work_mode work_backup = {
     SYNC_WORK,
     .state_bytes = sizeof(struct quorum),
     .init = backup_init,
-    .close = backup_close_work,
+    .free = backup_free_work,
     .go_back = backup_go_back,
     .owes = backup_owes,
     .figures = backup_figures,

@@ -34,7 +34,7 @@ enum status shard_init(struct shard *shard, const struct plan *plan, uint32_t in
 void shard_free(struct shard *shard)
 {
     if (shard->state != NULL)
-        shard->rules->close(shard);
+        shard->rules->free(shard);
     free(shard->state);
     shard->state = NULL;
     chunk_free(&shard->chunk);

@@ -90,7 +90,7 @@ struct shard_mode {
     /* A generation ends: drop waiting gradients. Default: there are none. */
     void (*forget)(struct shard *shard);
     /* Frees what the block refers to. Default: nothing. */
-    void (*close)(struct shard *shard);
+    void (*free)(struct shard *shard);
 
     /* The fault of a gradient, present or announced, beyond its size and its step being one of
      * the job; NULL when it fits. Pure. */
@@ -140,7 +140,7 @@ struct shard_mode {
 };
 
 #define SHARD_DEFAULTS                                                                             \
-    .forget = shard_as_it_is, .close = shard_as_it_is, .too_stale = shard_too_stale,               \
+    .forget = shard_as_it_is, .free = shard_as_it_is, .too_stale = shard_too_stale,                \
     .close_step = shard_waits_for_all, .left_out = shard_leaves_none_out, .gives = shard_gives,    \
     .doubts = shard_doubts_none
 

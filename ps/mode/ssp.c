@@ -57,10 +57,10 @@ static enum status ssp_init(struct work *work, uint64_t first)
     return status == STATUS_OK ? ssp_grow(work, work->membership.worker_count) : status;
 }
 
-static void ssp_close(struct work *work)
+static void ssp_free(struct work *work)
 {
     free(state_of(work)->clocks);
-    async_close_work(work);
+    async_free_work(work);
 }
 
 static bool counts(const struct work *work, uint32_t worker)
@@ -236,7 +236,7 @@ const struct work_mode work_ssp = {
     ASYNC_WORK,
     .state_bytes = sizeof(struct ssp_work),
     .init = ssp_init,
-    .close = ssp_close,
+    .free = ssp_free,
     .grow = ssp_grow,
     .go_back = ssp_go_back,
     .ask = ssp_ask,

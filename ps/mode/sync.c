@@ -32,7 +32,7 @@ void sync_forget(struct shard *shard)
     aggregator_reset(&state_of(shard)->aggregator);
 }
 
-void sync_close(struct shard *shard)
+void sync_free(struct shard *shard)
 {
     aggregator_free(&state_of(shard)->aggregator);
 }
@@ -206,7 +206,7 @@ uint64_t sync_next_snapshot(const struct work *work, bool started)
     return work->statistics.step + (started ? SNAPSHOT_MARGIN : 1);
 }
 
-void sync_cutting(struct work *work, uint64_t step)
+void sync_snapshot_named(struct work *work, uint64_t step)
 {
     statistics_mark(&work->statistics, step);
 }

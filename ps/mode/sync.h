@@ -18,7 +18,7 @@ struct sync_shard {
 #define SYNC_SHARD                                                                                 \
     SHARD_DEFAULTS,                                                                                \
         .state_bytes = sizeof(struct sync_shard), .open = sync_open, .forget = sync_forget,        \
-        .close = sync_close, .fault = sync_fault, .judge = sync_judge, .take = sync_take,          \
+        .free = sync_free, .fault = sync_fault, .judge = sync_judge, .take = sync_take,            \
         .sent_before = sync_sent_before, .next_update = sync_next_update, .applied = sync_applied, \
         .answer = sync_answer, .taken = SYNC_TAKEN, .updated = SYNC_UPDATED, .waits = SYNC_WAITS,  \
         .check = sync_check
@@ -36,7 +36,7 @@ struct sync_shard {
 
 void sync_open(struct shard *shard);
 void sync_forget(struct shard *shard);
-void sync_close(struct shard *shard);
+void sync_free(struct shard *shard);
 const char *sync_fault(const struct job *job, const struct message_exchange *exchange);
 enum verdict sync_judge(const struct shard *shard, const struct message *message);
 enum status sync_take(struct shard *shard, const struct message *message, struct frame *gradient,
@@ -55,8 +55,8 @@ void sync_check(const struct shard *shard);
     WORK_DEFAULTS, .init = sync_init, .step = sync_step, .end = sync_end, .go_back = sync_go_back, \
                    .stop = sync_stop, .owes = sync_owes, .may_be_done = sync_may_be_done,          \
                    .is_drained = sync_is_drained, .next_snapshot = sync_next_snapshot,             \
-                   .cutting = sync_cutting, .has_reached = sync_has_reached, .unit = "step",       \
-                   .starts = SYNC_STARTS, .check = sync_check_work
+                   .snapshot_named = sync_snapshot_named, .has_reached = sync_has_reached,         \
+                   .unit = "step", .starts = SYNC_STARTS, .check = sync_check_work
 
 #define SYNC_STARTS "That decides which leaves of every step are yours: no worker asks for work"
 
@@ -69,7 +69,7 @@ bool sync_owes(const struct work *work, uint32_t worker);
 bool sync_may_be_done(const struct work *work, uint32_t worker, const struct message_done *done);
 bool sync_is_drained(const struct work *work);
 uint64_t sync_next_snapshot(const struct work *work, bool started);
-void sync_cutting(struct work *work, uint64_t step);
+void sync_snapshot_named(struct work *work, uint64_t step);
 bool sync_has_reached(const struct work *work, uint64_t step);
 void sync_check_work(const struct work *work);
 

@@ -36,7 +36,7 @@ enum status work_begin(struct work *work, const struct job *job, uint64_t first,
 void work_free(struct work *work)
 {
     if (work->state != NULL)
-        work->rules->close(work);
+        work->rules->free(work);
     free(work->state);
     work->state = NULL;
     statistics_free(&work->statistics);

@@ -55,7 +55,7 @@ struct work_mode {
     /* The job begins at `first`: room for the declared workers. STATUS_MEMORY. */
     enum status (*init)(struct work *work, uint64_t first);
     /* Frees what the block refers to. Default: nothing. */
-    void (*close)(struct work *work);
+    void (*free)(struct work *work);
     /* Room for so many workers. STATUS_MEMORY. Default: none is needed. */
     enum status (*grow)(struct work *work, uint32_t worker_count);
 
@@ -87,7 +87,7 @@ struct work_mode {
      * then it is the very next, so that a run resumed just before a due step does not skip it. */
     uint64_t (*next_snapshot)(const struct work *work, bool started);
     /* One will be taken at `step`. */
-    void (*cutting)(struct work *work, uint64_t step);
+    void (*snapshot_named)(struct work *work, uint64_t step);
     /* Whether training has come to the step of a snapshot. */
     bool (*has_reached)(const struct work *work, uint64_t step);
 
@@ -133,7 +133,7 @@ struct work_mode {
 };
 
 #define WORK_DEFAULTS                                                                              \
-    .close = work_as_it_is, .grow = work_has_room, .figures = work_no_figures,                     \
+    .free = work_as_it_is, .grow = work_has_room, .figures = work_no_figures,                      \
     .quorum = work_no_quorum, .set_gate = work_no_gate, .gate = work_gate_nowhere,                 \
     .is_at_gate = work_never, .is_gated = work_never, .ask = work_nothing_to_ask,                  \
     .held = work_none_held, .finished = work_finished_nothing, .is_enough = work_not_for,          \
