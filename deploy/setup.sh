@@ -57,6 +57,7 @@ table_ci=(
     "page_tests        chromium               tool:chromium"
     "page_tests        chromium-driver        tool:chromedriver"
     "page_tests        python3-selenium       any:-"
+    "table_tests       texlive-latex-recommended any:-"
     "TensorBoard_tests python3-protobuf       any:-"
     "Python_client     python3-zmq            any:-"
     "float64_reference python3-numpy          any:-"

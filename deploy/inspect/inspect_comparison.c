@@ -40,7 +40,7 @@ static enum status tell(show_fn *show, void *to, const char *path, struct error 
 static void tell_people(void *to, const struct conclusion *conclusion, const char *command)
 {
     (void)command;
-    report_print(to, conclusion);
+    report_print(to, conclusion, false);
 }
 
 static void tell_programs(void *to, const struct conclusion *conclusion, const char *command)

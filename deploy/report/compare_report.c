@@ -103,21 +103,8 @@ void compare_report_strong(const struct compare_report *report, const char *text
 
 static void print_end(const struct compare_report *report, const struct conclusion *conclusion)
 {
-    const struct comparison *comparison = conclusion->comparison;
-    struct bits_verdict bits;
-    comparison_bits(comparison, &bits);
     fprintf(report->output, "\n");
-    table_write_missing(report->output, comparison);
-    conclusion_write_text(report->output, conclusion);
-    fprintf(report->output, "\n");
-    if (report->options->job.colocated)
-        fprintf(report->output, "each worker with a server beside it (--ps colocated)\n");
-    table_write_text(report->output, comparison);
-    configs_write_effects(report->output, comparison);
-    if (bits.seeds > 0) {
-        fprintf(report->output, "\n");
-        compare_report_strong(report, bits.text);
-    }
+    report_print(report->output, conclusion, report->options->verbose);
     fprintf(report->output, "\nreport: %s/report.html\n", report->folder);
     fflush(report->output);
 }

@@ -38,6 +38,7 @@ const char *conclusion_note(size_t index)
 
 /* --- cells --------------------------------------------------------------------------------- */
 
+/* In the order of a terminal's table: what has no place beside the others comes below, if at all. */
 enum {
     NAME,
     REACHED,
@@ -60,9 +61,12 @@ enum {
     LADDER
 };
 
+/* Of LaTeX, with at most seven columns. */
+enum { TO_TARGET = 1, WHOLE_RUNS, BESIDE };
+
 /* Headings that have the target and the reference in them. */
 struct headings {
-    struct conclusion_text seconds, versus, beside, margin, rungs[TARGET_RUNGS];
+    struct conclusion_text seconds, beside, margin, rungs[TARGET_RUNGS];
 };
 
 static void make_headings(struct headings *headings, const struct conclusion *conclusion)
@@ -73,13 +77,11 @@ static void make_headings(struct headings *headings, const struct conclusion *co
     snprintf(headings->seconds.text, sizeof headings->seconds.text, "s to %.4g%s",
              accuracy ? 100 * target->values[0] : target->values[0], accuracy ? " %" : "");
     for (size_t i = 0; i < target->count; i++)
-        snprintf(headings->rungs[i].text, sizeof headings->rungs[i].text, "to %.4g, paired",
+        snprintf(headings->rungs[i].text, sizeof headings->rungs[i].text, "to %.4g",
                  target->values[i]);
     struct conclusion_text name = conclusion_name(comparison, &comparison->groups[0]);
     snprintf(headings->beside.text, sizeof headings->beside.text, "vs %s",
              strlen(name.text) <= 14 ? name.text : "the first");
-    snprintf(headings->versus.text, sizeof headings->versus.text, "%.40s, paired",
-             headings->beside.text);
     snprintf(headings->margin.text, sizeof headings->margin.text, "%g points",
              conclusion->question.margin);
 }
@@ -121,7 +123,10 @@ static void put_beside(struct grid *grid, const struct config_conclusion *config
     static const char *const parities[] = {"not known", "yes", "no, below", "no, above",
                                            "not shown"};
     grid_cell(grid, TIMES, "%s", conclusion_ratio_interval(&config->rungs[0].time).text);
-    grid_cell(grid, WORD, "%s", config->word != WORD_NONE ? conclusion_word(config->word) : "-");
+    grid_cell(grid, WORD, "%s",
+              config->word != WORD_NONE && config->word != WORD_NEVER
+                  ? conclusion_word(config->word)
+                  : "-");
     grid_cell(grid, POINTS, "%s", conclusion_points_interval(&config->accuracy).text);
     grid_cell(grid, EQUAL, "%s", parities[config->parity]);
     grid_cell(grid, COST, "%s", conclusion_ratio_interval(&config->cost).text);
@@ -203,70 +208,83 @@ static void make_grid(struct grid *grid, const struct conclusion *conclusion,
                       const struct headings *headings)
 {
     grid_init(grid);
-    grid_column(grid, "", "arm", false);
     bool none = conclusion->target.kind == TARGET_NONE;
-    grid_column(grid, "", "reached", none);
-    grid_column(grid, "", headings->seconds.text, none);
-    grid_column(grid, "", headings->versus.text, none);
-    grid_column(grid, "", "it is", none);
-    grid_column(grid, "", "examples", none);
-    grid_column(grid, "", "updates/s", false);
-    grid_column(grid, "", "stale", false);
-    grid_column(grid, "", "loss", false);
-    grid_column(grid, "", "an update of", false);
-    grid_column(grid, "test", "accuracy %", true);
-    grid_column(grid, "points", headings->beside.text, true);
-    grid_column(grid, "equal within", headings->margin.text, true);
-    grid_column(grid, "worker-seconds", headings->beside.text, true);
-    grid_column(grid, "moved", "by then", true);
-    grid_column(grid, "", "speed-up", true);
-    grid_column(grid, "hardware", "efficiency", true);
-    grid_column(grid, "statistical", "efficiency", true);
+    grid_column(grid, "", "arm", 0);
+    grid_column(grid, "", "reached", TO_TARGET);
+    grid_column(grid, "", headings->seconds.text, TO_TARGET);
+    grid_column(grid, headings->beside.text, "paired", TO_TARGET);
+    grid_column(grid, "", "it is", TO_TARGET);
+    grid_column(grid, "", "examples", TO_TARGET);
+    grid_column(grid, "", "updates/s", WHOLE_RUNS);
+    grid_column(grid, "", "stale", WHOLE_RUNS);
+    grid_column(grid, "", "loss", WHOLE_RUNS);
+    grid_column(grid, "an update", "of", WHOLE_RUNS);
+    grid_column(grid, "test", "accuracy %", WHOLE_RUNS);
+    grid_column(grid, "points", headings->beside.text, WHOLE_RUNS);
+    grid_column(grid, "equal within", headings->margin.text, 0);
+    grid_column(grid, "worker-seconds", headings->beside.text, BESIDE);
+    grid_column(grid, "moved", "by then", TO_TARGET);
+    grid_column(grid, "", "speed-up", BESIDE);
+    grid_column(grid, "hardware", "efficiency", BESIDE);
+    grid_column(grid, "statistical", "efficiency", BESIDE);
     for (size_t i = 1; i < conclusion->target.count; i++)
-        grid_column(grid, "", headings->rungs[i].text, false);
+        grid_column(grid, headings->rungs[i].text, "paired", BESIDE);
     for (size_t i = 0; i < conclusion->comparison->group_count; i++)
         fill_row(grid, conclusion, i);
-    static const size_t of_accuracy[] = {EQUAL, POINTS, ACCURACY}; /* From behind. */
+    static const size_t of_target[] = {STATISTICAL, HARDWARE, SPEED_UP, MOVED,    COST,
+                                       EQUAL,       POINTS,   ACCURACY, EXAMPLES, WORD,
+                                       TIMES,       SECONDS,  REACHED}; /* From behind. */
     bool scored = comparison_has_accuracy(conclusion->comparison);
-    for (size_t i = 0; i < 3 && !scored; i++)
-        grid_drop(grid, of_accuracy[i]);
+    for (size_t i = 0; i < sizeof of_target / sizeof *of_target; i++)
+        if (i >= 5 && i <= 7 ? !scored : none)
+            grid_drop(grid, of_target[i]);
 }
 
 /* --- written ------------------------------------------------------------------------------- */
 
 _Static_assert(GRID_ROWS_MAX >= COMPARISON_GROUPS_MAX, "an arm has a row");
 
-typedef void grid_write_fn(FILE *stream, const struct grid *grid);
-
-static void write_grid(FILE *stream, const struct conclusion *conclusion, grid_write_fn *write)
+static bool make(struct grid *grid, struct headings *headings, const struct conclusion *conclusion)
 {
-    struct grid grid;
-    struct headings headings;
     if (conclusion->comparison->group_count == 0)
-        return;
-    make_headings(&headings, conclusion);
-    make_grid(&grid, conclusion, &headings);
-    write(stream, &grid);
+        return false;
+    make_headings(headings, conclusion);
+    make_grid(grid, conclusion, headings);
+    return true;
 }
 
 void conclusion_write_text(FILE *stream, const struct conclusion *conclusion)
 {
     struct conclusion_text sentence;
+    struct grid grid;
+    struct headings headings;
     for (size_t i = 0; conclusion_head(conclusion, i, &sentence); i++)
         wording_wrap(stream, sentence.text, 0, 0);
-    write_grid(stream, conclusion, grid_write_text);
+    if (make(&grid, &headings, conclusion))
+        grid_write_text(stream, &grid, false);
     for (size_t i = 0; conclusion_foot(conclusion, i, &sentence); i++)
         wording_wrap(stream, sentence.text, 0, 0);
+}
+
+void conclusion_write_columns(FILE *stream, const struct conclusion *conclusion)
+{
+    struct grid grid;
+    struct headings headings;
+    if (make(&grid, &headings, conclusion))
+        grid_write_text(stream, &grid, true);
 }
 
 void conclusion_write_markdown(FILE *stream, const struct conclusion *conclusion)
 {
     struct conclusion_text sentence;
+    struct grid grid;
+    struct headings headings;
     for (size_t i = 0; conclusion_head(conclusion, i, &sentence); i++) {
         grid_put_markdown(stream, sentence.text);
         fputs("\n\n", stream);
     }
-    write_grid(stream, conclusion, grid_write_markdown);
+    if (make(&grid, &headings, conclusion))
+        grid_write_markdown(stream, &grid);
     for (size_t i = 0; conclusion_foot(conclusion, i, &sentence); i++) {
         fputc('\n', stream);
         grid_put_markdown(stream, sentence.text);
@@ -282,15 +300,20 @@ void conclusion_write_markdown(FILE *stream, const struct conclusion *conclusion
 
 void conclusion_write_latex(FILE *stream, const struct conclusion *conclusion)
 {
-    struct conclusion_text sentence;
-    for (size_t i = 0; conclusion_head(conclusion, i, &sentence); i++) {
-        grid_put_latex(stream, sentence.text);
-        fputs("\n\n", stream);
-    }
-    write_grid(stream, conclusion, grid_write_latex);
-    for (size_t i = 0; conclusion_foot(conclusion, i, &sentence); i++) {
-        fputc('\n', stream);
-        grid_put_latex(stream, sentence.text);
-        fputc('\n', stream);
-    }
+    struct conclusion_text sentence, work = {""}, beside;
+    struct grid grid;
+    struct headings headings;
+    if (!make(&grid, &headings, conclusion))
+        return;
+    conclusion_head(conclusion, 0, &sentence);
+    for (size_t i = 1; conclusion_head(conclusion, i, &beside); i++)
+        work = beside; /* The last says what is the same for all. */
+    fputs("% \\usepackage{booktabs,array}; methods.txt says how it was measured.\n", stream);
+    grid_write_latex(stream, &grid, TO_TARGET, sentence.text, "target");
+    snprintf(sentence.text, sizeof sentence.text, "Means of whole runs. %s", work.text);
+    grid_write_latex(stream, &grid, WHOLE_RUNS, sentence.text, "runs");
+    snprintf(sentence.text, sizeof sentence.text,
+             "Cost and efficiency of each arm at the target, and its time to deeper ones, %s.",
+             headings.beside.text);
+    grid_write_latex(stream, &grid, BESIDE, sentence.text, "cost");
 }

@@ -36,7 +36,4 @@ double config_moved(const struct record *record);
  * first, without repetition. Nothing when no mode has any. */
 void configs_write_text(FILE *stream, const struct comparison *comparison);
 
-/* A line for each group with at least one of the four numbers above. */
-void configs_write_effects(FILE *stream, const struct comparison *comparison);
-
 #endif

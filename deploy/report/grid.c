@@ -13,10 +13,10 @@ void grid_init(struct grid *grid)
     memset(grid, 0, sizeof *grid);
 }
 
-void grid_column(struct grid *grid, const char *above, const char *heading, bool wide)
+void grid_column(struct grid *grid, const char *above, const char *heading, unsigned table)
 {
     assert(grid->column_count < GRID_COLUMNS_MAX && grid->row_count == 0);
-    grid->columns[grid->column_count++] = (struct grid_column){above, heading, wide};
+    grid->columns[grid->column_count++] = (struct grid_column){above, heading, table};
 }
 
 void grid_drop(struct grid *grid, size_t column)
@@ -73,8 +73,6 @@ static size_t block_end(const struct grid *grid, size_t first, size_t apart)
 {
     size_t used = column_width(grid, 0), end = first;
     for (; end < grid->column_count; end++) {
-        if (grid->columns[end].wide)
-            continue;
         used += apart + column_width(grid, end);
         if (used > WORDING_COLUMNS && end > first)
             return end;
@@ -97,7 +95,7 @@ static void write_line(FILE *stream, const struct grid *grid, size_t row, size_t
                                       : grid->cells[row - 2][column];
         if (column == 0)
             fprintf(stream, "%s%*s", text, (int)(column_width(grid, 0) - width_of(text)), "");
-        else if (!head->wide)
+        else
             put_right(stream, text, apart + column_width(grid, column));
     }
     fputc('\n', stream);
@@ -106,23 +104,23 @@ static void write_line(FILE *stream, const struct grid *grid, size_t row, size_t
 static bool any_above(const struct grid *grid, size_t first, size_t end)
 {
     for (size_t i = first; i < end; i++)
-        if (grid->columns[i].above[0] != '\0' && !grid->columns[i].wide)
+        if (grid->columns[i].above[0] != '\0')
             return true;
     return false;
 }
 
-/* Columns are two blanks apart, or one where they are all beside each other by that. */
-void grid_write_text(FILE *stream, const struct grid *grid)
+/* Columns are two blanks apart, or one where more fit by that. */
+void grid_write_text(FILE *stream, const struct grid *grid, bool all)
 {
-    size_t apart = block_end(grid, 1, 1) == grid->column_count ? 1 : 2;
-    if (block_end(grid, 1, 2) == grid->column_count)
-        apart = 2;
+    size_t apart = block_end(grid, 1, 1) > block_end(grid, 1, 2) ? 1 : 2;
     for (size_t first = 1, end; first < grid->column_count; first = end) {
         end = block_end(grid, first, apart);
         if (first > 1)
             fputc('\n', stream);
         for (size_t row = any_above(grid, first, end) ? 0 : 1; row < grid->row_count + 2; row++)
             write_line(stream, grid, row, first, end, apart);
+        if (!all)
+            break;
     }
 }
 
@@ -162,46 +160,75 @@ void grid_write_markdown(FILE *stream, const struct grid *grid)
 
 /* --- LaTeX --------------------------------------------------------------------------------- */
 
-void grid_put_latex(FILE *stream, const char *text)
+static void put_latex(FILE *stream, const char *text)
 {
-    for (; *text != '\0'; text++)
-        if (strchr("&%$#_{}", *text) != NULL)
+    static const char *const signs[] = {"\\textbackslash{}", "\\textasciitilde{}",
+                                        "\\textasciicircum{}", "\\textless{}", "\\textgreater{}"};
+    static const char named[] = "\\~^<>";
+    for (; *text != '\0'; text++) {
+        const char *name = strchr(named, *text);
+        if (name != NULL)
+            fputs(signs[name - named], stream);
+        else if (strchr("&%$#_{}", *text) != NULL)
             fprintf(stream, "\\%c", *text);
-        else if (strchr("\\~^<>", *text) != NULL)
-            fprintf(stream, "%s",
-                    *text == '\\'  ? "\\textbackslash{}"
-                    : *text == '~' ? "\\textasciitilde{}"
-                    : *text == '^' ? "\\textasciicircum{}"
-                    : *text == '<' ? "\\textless{}"
-                                   : "\\textgreater{}");
         else
             fputc(*text == '\n' ? ' ' : *text, stream);
-}
-
-/* A cell that begins with [ would be an option of the \\ before it. */
-static void latex_row(FILE *stream, const struct grid *grid, size_t row)
-{
-    for (size_t i = 0; i < grid->column_count; i++) {
-        fputs(i > 0 ? " & {}" : "{}", stream);
-        if (row == 0 && grid->columns[i].above[0] != '\0') {
-            grid_put_latex(stream, grid->columns[i].above);
-            fputc(' ', stream);
-        }
-        grid_put_latex(stream, row == 0 ? grid->columns[i].heading : grid->cells[row - 1][i]);
     }
-    fputs(" \\\\\n", stream);
 }
 
-void grid_write_latex(FILE *stream, const struct grid *grid)
+/* A value above its interval, and that above its level; "never" is infinite. */
+static void put_latex_cell(FILE *stream, const char *text)
 {
-    fputs("\\begin{tabular}{l", stream);
+    static const char *const words[][2] = {{"never", "$\\infty$"}, {" x ", " $\\times$ "},
+                                           {"-", "$-$"},           {"+", "$+$"},
+                                           {" [", "\\\\{}["},      {"] ", "]\\\\"}};
+    bool interval = strstr(text, " [") != NULL;
+    bool number = strpbrk(text, "0123456789") != NULL || strcmp(text, "never") == 0;
+    fputs(interval ? "\\begin{tabular}[t]{@{}r@{}}" : "{}", stream);
+    while (*text != '\0') {
+        size_t i = 0;
+        while (i < 6 && strncmp(text, words[i][0], strlen(words[i][0])) != 0)
+            i++;
+        if (number && i < 6)
+            fputs(words[i][1], stream);
+        else
+            put_latex(stream, (const char[]){*text, '\0'});
+        text += number && i < 6 ? strlen(words[i][0]) : 1;
+    }
+    fputs(interval ? "\\end{tabular}" : "", stream);
+}
+
+void grid_write_latex(FILE *stream, const struct grid *grid, unsigned table, const char *caption,
+                      const char *label)
+{
+    size_t columns[GRID_COLUMNS_MAX] = {0}, count = 1;
     for (size_t i = 1; i < grid->column_count; i++)
+        if (grid->columns[i].table == table)
+            columns[count++] = i;
+    if (count == 1)
+        return;
+    fputs("\\begin{table}[t]\n\\centering\\footnotesize\\setlength{\\tabcolsep}{2.5pt}\n\\caption{",
+          stream);
+    put_latex(stream, caption);
+    fprintf(stream,
+            "}\n\\label{tab:%s}\n\\begin{tabular}{@{}>{\\raggedright\\arraybackslash}"
+            "p{.19\\linewidth}",
+            label);
+    for (size_t i = 1; i < count; i++)
         fputc('r', stream);
-    fputs("}\n\\hline\n", stream);
-    for (size_t row = 0; row < grid->row_count + 1; row++) {
-        latex_row(stream, grid, row);
-        if (row == 0)
-            fputs("\\hline\n", stream);
+    fputs("@{}}\n\\toprule\n", stream);
+    for (size_t row = 0; row < grid->row_count + 2; row++) {
+        for (size_t i = 0; i < count; i++) {
+            const struct grid_column *head = &grid->columns[columns[i]];
+            fputs(i > 0 ? " & " : "", stream);
+            if (row < 2 || i == 0)
+                put_latex(stream, row == 0   ? head->above
+                                  : row == 1 ? head->heading
+                                             : grid->cells[row - 2][0]);
+            else
+                put_latex_cell(stream, grid->cells[row - 2][columns[i]]);
+        }
+        fputs(row == 1 ? " \\\\\n\\midrule\n" : " \\\\\n", stream);
     }
-    fputs("\\hline\n\\end{tabular}\n", stream);
+    fputs("\\bottomrule\n\\end{tabular}\n\\end{table}\n", stream);
 }

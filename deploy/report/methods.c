@@ -179,7 +179,11 @@ static void tell_configs(struct methods_text *text, const struct comparison *com
             SAY(text, "no run was done");
         SAY(text, ")");
     }
-    SAY(text, ". Runs of one seed share data, order and first parameters. ");
+    SAY(text, ". Runs of one seed share data, order and first parameters; arms differ in what is "
+              "named here alone. ");
+    SAY(text, all_have(comparison, steps_of) && all_have(comparison, batch_of)
+                  ? "All runs do equal work, as many batches of as many examples. "
+                  : "Runs do unequal work: their batches differ. ");
     if (comparison->failed_count > 0)
         SAY(text,
             "%s; those that diverged count as never reaching the target%s, and others take no "

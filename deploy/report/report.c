@@ -17,6 +17,7 @@
 #include "deploy/report/conclusion_table.h"
 #include "deploy/report/config.h"
 #include "deploy/report/methods.h"
+#include "deploy/report/notes.h"
 #include "deploy/report/points.h"
 #include "deploy/report/table.h"
 #include "deploy/trace/trace.h"
@@ -142,17 +143,25 @@ static enum status sheet_close(struct sheet *sheet, const struct disk *disk, con
     return status;
 }
 
-void report_print(FILE *stream, const struct conclusion *conclusion)
+void report_print(FILE *stream, const struct conclusion *conclusion, bool all)
 {
     struct bits_verdict bits;
-    comparison_bits(conclusion->comparison, &bits);
-    table_write_missing(stream, conclusion->comparison);
+    char note[NOTE_TEXT_MAX];
+    const struct comparison *comparison = conclusion->comparison;
+    comparison_bits(comparison, &bits);
+    table_write_missing(stream, comparison);
     conclusion_write_text(stream, conclusion);
-    fputc('\n', stream);
-    table_write_text(stream, conclusion->comparison);
-    configs_write_effects(stream, conclusion->comparison);
+    configs_write_text(stream, comparison);
+    for (size_t i = 0; note_at(comparison, i, note); i++)
+        wording_wrap(stream, note, 0, 0);
     if (bits.seeds > 0)
-        fprintf(stream, "\n%s\n", bits.text);
+        fprintf(stream, "%s\n", bits.text);
+    if (!all)
+        return;
+    fputc('\n', stream);
+    conclusion_write_columns(stream, conclusion);
+    fputc('\n', stream);
+    table_write_text(stream, comparison);
 }
 
 static enum status write_table(const struct disk *disk, const char *out,
@@ -161,7 +170,7 @@ static enum status write_table(const struct disk *disk, const char *out,
     struct sheet sheet;
     if (!sheet_open(&sheet))
         return error_set(error, STATUS_MEMORY, "out of memory");
-    report_print(sheet.stream, conclusion);
+    report_print(sheet.stream, conclusion, true);
     fputc('\n', sheet.stream);
     for (size_t i = 0; conclusion_note(i) != NULL; i++)
         fprintf(sheet.stream, "%s\n", conclusion_note(i));

@@ -2,7 +2,7 @@
  *
  *     OUT/report.html     conclusion, tables, figures and explanations in one file that needs no
  *                         other (see page.h)
- *     OUT/table.txt       conclusion and table as text; with .md in Markdown, with .tex in LaTeX
+ *     OUT/table.txt       conclusion and tables as text; with .md in Markdown, with .tex in LaTeX
  *     OUT/compare.json    both for programs (see table.h)
  *     OUT/methods.txt     the method, in a paragraph (see methods.h)
  *     OUT/points.csv      every number of every run (see points.h)
@@ -13,6 +13,7 @@
 #ifndef DEPLOY_REPORT_REPORT_H
 #define DEPLOY_REPORT_REPORT_H
 
+#include <stdbool.h>
 #include <stdint.h>
 #include <stdio.h>
 
@@ -38,9 +39,9 @@ void report_machine(char *text, size_t bytes);
 /* A command line quoted for a shell, from argv; truncated with "...". */
 void report_command(char *text, size_t bytes, int argc, char **argv);
 
-/* The terminal's report and the start of table.txt: the conclusion, the table, the effects of the
- * modes' options, and whether bits agree. */
-void report_print(FILE *stream, const struct conclusion *conclusion);
+/* For a terminal: the conclusion with one table, the modes' options, warnings, and whether bits agree.
+ * all: then each number, as in table.txt. */
+void report_print(FILE *stream, const struct conclusion *conclusion, bool all);
 
 enum status report_write(const struct disk *disk, const char *out,
                          const struct conclusion *conclusion, const struct report_facts *facts,

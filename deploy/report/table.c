@@ -15,8 +15,8 @@
 #include "deploy/report/notes.h"
 #include "deploy/report/time_kinds.h"
 
-#define CELL_BYTES   128
-#define COLUMN_COUNT 27 /* Two of them texts. */
+#define CELL_BYTES   GRID_CELL_MAX
+#define COLUMN_COUNT 25
 
 /* --- columns ------------------------------------------------------------------------------- */
 
@@ -101,54 +101,42 @@ static double number_part_spread(const struct record *record)
 }
 
 struct column {
-    const char *above, *heading; /* Two lines; a mean and its maximum share the upper one. */
+    const char *above, *heading; /* Two lines. */
     const char *name;            /* In JSON. */
-    record_number_fn *number;    /* NULL: mode, workers, seeds. */
+    record_number_fn *number;    /* NULL: seeds. */
     int decimals;
     double unit; /* Shown as a multiple of this. */
-    bool wide;   /* Left out where lines are short. */
     bool rare;   /* Left out where no run has the number. */
 };
 
-enum {
-    COLUMN_MODE,
-    COLUMN_WORKERS,
-    COLUMN_SEEDS,
-    COLUMN_BATCHES,
-    COLUMN_EXAMPLES,
-    COLUMN_UPDATES,
-    COLUMN_STALENESS = 10
-};
+enum { COLUMN_SEEDS, COLUMN_BATCHES, COLUMN_EXAMPLES, COLUMN_UPDATES };
 
 static const struct column columns[COLUMN_COUNT] = {
-    {"", "mode", "mode", NULL, 0, 1, .wide = false},
-    {"", "workers", "workers", NULL, 0, 1, .wide = false},
-    {"", "seeds", "seeds", NULL, 0, 1, .wide = false},
-    {"", "batches", "batches", number_batches, 0, 1, .wide = false},
-    {"examples", "a batch", "examples_per_batch", number_examples, 0, 1, .wide = false},
-    {"", "updates", "updates", number_updates, 0, 1, .wide = false},
-    {"", "seconds", "seconds", number_seconds, 1, 1, .wide = false},
-    {"", "images/s", "images_per_second", number_images, 0, 1, .wide = false},
-    {"final", "loss", "train_loss", number_loss, 4, 1, .wide = false},
-    {"test", "accuracy %", "test_accuracy", number_accuracy, 2, 0.01, .rare = true},
-    {"staleness", "mean", "staleness_mean", number_staleness_mean, 2, 1, .wide = false},
-    {"", "sd", "staleness_deviation", number_staleness_deviation, 2, 1, .wide = true},
-    {"", "p50", "staleness_p50", number_staleness_p50, 0, 1, .wide = true},
-    {"", "p99", "staleness_p99", number_staleness_p99, 0, 1, .wide = true},
-    {"", "max", "staleness_max", number_staleness_max, 0, 1, .wide = false},
-    {"spread", "of a pull", "spread_mean", number_spread, 2, 1, .wide = true},
-    {"", "of a part", "part_spread_mean", number_part_spread, 2, 1, .wide = true},
-    {"seconds", "waiting", "wait_seconds", record_wait_seconds, 1, 1, .wide = false},
-    {"worker-", "seconds", "worker_seconds", record_worker_seconds, 1, 1, .wide = true},
-    {"moved", "MiB", "exchanged_bytes", record_exchanged_bytes, 1, 1048576, .wide = true},
-    {"dropped", "%", "dropped", record_dropped, 2, 0.01, .wide = false, .rare = true},
-    {"too stale", "sent back %", "sent_back", config_sent_back, 2, 0.01, .wide = true,
-     .rare = true},
-    {"too stale", "lost %", "lost", config_lost, 2, 0.01, .wide = true, .rare = true},
-    {"learning", "rate times", "rate_factor", config_rate, 3, 1, .wide = true, .rare = true},
-    {"compen-", "sated %", "compensated", config_moved, 2, 0.01, .wide = true, .rare = true},
-    {"leaves", "longer %", "longer_leaves", record_longer, 1, 0.01, .wide = true, .rare = true},
-    {"others", "%", "others_share", note_others_share, 1, 0.01, .wide = true, .rare = true},
+    {"", "seeds", "seeds", NULL, 0, 1, false},
+    {"", "batches", "batches", number_batches, 0, 1, false},
+    {"examples", "a batch", "examples_per_batch", number_examples, 0, 1, false},
+    {"", "updates", "updates", number_updates, 0, 1, false},
+    {"", "seconds", "seconds", number_seconds, 1, 1, false},
+    {"", "images/s", "images_per_second", number_images, 0, 1, false},
+    {"final", "loss", "train_loss", number_loss, 4, 1, false},
+    {"test", "accuracy %", "test_accuracy", number_accuracy, 2, 0.01, true},
+    {"staleness", "mean", "staleness_mean", number_staleness_mean, 2, 1, false},
+    {"stale", "sd", "staleness_deviation", number_staleness_deviation, 2, 1, false},
+    {"stale", "p50", "staleness_p50", number_staleness_p50, 0, 1, false},
+    {"stale", "p99", "staleness_p99", number_staleness_p99, 0, 1, false},
+    {"stale", "max", "staleness_max", number_staleness_max, 0, 1, false},
+    {"spread", "of a pull", "spread_mean", number_spread, 2, 1, false},
+    {"spread", "of a part", "part_spread_mean", number_part_spread, 2, 1, false},
+    {"seconds", "waiting", "wait_seconds", record_wait_seconds, 1, 1, false},
+    {"worker-", "seconds", "worker_seconds", record_worker_seconds, 1, 1, false},
+    {"moved", "MiB", "exchanged_bytes", record_exchanged_bytes, 1, 1048576, false},
+    {"dropped", "%", "dropped", record_dropped, 2, 0.01, true},
+    {"too stale", "sent back %", "sent_back", config_sent_back, 2, 0.01, true},
+    {"too stale", "lost %", "lost", config_lost, 2, 0.01, true},
+    {"learning", "rate times", "rate_factor", config_rate, 3, 1, true},
+    {"compen-", "sated %", "compensated", config_moved, 2, 0.01, true},
+    {"leaves", "longer %", "longer_leaves", record_longer, 1, 0.01, true},
+    {"others", "%", "others_share", note_others_share, 1, 0.01, true},
 };
 
 bool table_number(size_t index, const char **name, record_number_fn **number)
@@ -203,34 +191,26 @@ const char *table_note(size_t index)
 
 /* --- cells --------------------------------------------------------------------------------- */
 
-static void number_cell(char *cell, const struct group *group, const struct column *column,
-                        const char *plus_minus)
+static void number_cell(char *cell, const struct group *group, const struct column *column)
 {
     struct spread spread = group_spread(group, column->number);
     double mean = spread.mean / column->unit;
     if (spread.count == 0 || fabs(mean) > 1e15) {
         snprintf(cell, CELL_BYTES, "-");
     } else if (spread.deviation >= 0.5 * pow(10, -column->decimals) * column->unit) {
-        snprintf(cell, CELL_BYTES, "%.*f %s %.*f", column->decimals, mean, plus_minus,
-                 column->decimals, spread.deviation / column->unit);
+        snprintf(cell, CELL_BYTES, "%.*f +- %.*f", column->decimals, mean, column->decimals,
+                 spread.deviation / column->unit);
     } else {
         snprintf(cell, CELL_BYTES, "%.*f", column->decimals, mean);
     }
 }
 
-static void make_cell(char *cell, const struct group *group, size_t column, const char *plus_minus)
+static void make_cell(char *cell, const struct group *group, size_t column)
 {
-    if (columns[column].number != NULL) {
-        number_cell(cell, group, &columns[column], plus_minus);
-    } else if (column == COLUMN_MODE && group->config.label[0] != '\0') {
-        snprintf(cell, CELL_BYTES, "%s", group->label);
-    } else if (column == COLUMN_MODE) {
-        snprintf(cell, CELL_BYTES, "%s%s%s", group->mode_text,
-                 group->config.varied[0] != '\0' ? ", " : "", group->config.varied);
-    } else {
-        snprintf(cell, CELL_BYTES, "%zu",
-                 column == COLUMN_WORKERS ? (size_t)group->workers : group->record_count);
-    }
+    if (columns[column].number != NULL)
+        number_cell(cell, group, &columns[column]);
+    else
+        snprintf(cell, CELL_BYTES, "%zu", group->record_count);
 }
 
 /* Columns that are equal in all rows, such as the work of all modes, are printed once, above the
@@ -239,7 +219,7 @@ static bool column_shared(const struct comparison *comparison, size_t column)
 {
     char first[CELL_BYTES], cell[CELL_BYTES];
     for (size_t i = 0; i < comparison->group_count; i++) {
-        make_cell(i == 0 ? first : cell, &comparison->groups[i], column, "+-");
+        make_cell(i == 0 ? first : cell, &comparison->groups[i], column);
         if (i > 0 && strcmp(first, cell) != 0)
             return false;
     }
@@ -279,35 +259,7 @@ static bool column_shown(const struct comparison *comparison, size_t column)
     return false;
 }
 
-/* With named configurations the names are not modes. */
-static const char *column_heading(const struct comparison *comparison, size_t column)
-{
-    for (size_t i = 0; i < comparison->group_count && column == COLUMN_MODE; i++)
-        if (comparison->groups[i].config.label[0] != '\0')
-            return "arm";
-    return columns[column].heading;
-}
-
-static size_t column_width(const struct comparison *comparison, size_t column)
-{
-    char cell[CELL_BYTES];
-    size_t width = strlen(column_heading(comparison, column));
-    if (strlen(columns[column].above) > width)
-        width = strlen(columns[column].above);
-    for (size_t i = 0; i < comparison->group_count; i++) {
-        make_cell(cell, &comparison->groups[i], column, "+-");
-        width = strlen(cell) > width ? strlen(cell) : width;
-    }
-    return width;
-}
-
 /* --- text ---------------------------------------------------------------------------------- */
-
-/* Texts to the left, numbers to the right. */
-static void write_cell(FILE *stream, size_t column, size_t width, const char *text)
-{
-    fprintf(stream, column == COLUMN_MODE ? "%-*s" : "  %*s", (int)width, text);
-}
 
 /* Whether the work of all rows was equal, and is printed. */
 static bool write_work(FILE *stream, const struct comparison *comparison)
@@ -315,61 +267,10 @@ static bool write_work(FILE *stream, const struct comparison *comparison)
     char batches[CELL_BYTES], examples[CELL_BYTES];
     if (!column_shared(comparison, COLUMN_BATCHES) || !column_shared(comparison, COLUMN_EXAMPLES))
         return false;
-    make_cell(batches, &comparison->groups[0], COLUMN_BATCHES, "+-");
-    make_cell(examples, &comparison->groups[0], COLUMN_EXAMPLES, "+-");
+    make_cell(batches, &comparison->groups[0], COLUMN_BATCHES);
+    make_cell(examples, &comparison->groups[0], COLUMN_EXAMPLES);
     fprintf(stream, "each run: batches %s, examples a batch %s\n", batches, examples);
     return true;
-}
-
-/* Which columns are written, and how wide they are. */
-struct layout {
-    size_t widths[COLUMN_COUNT];
-    bool written[COLUMN_COUNT];
-};
-
-static void lay_out(struct layout *layout, const struct comparison *comparison, bool work_written)
-{
-    for (size_t column = 0; column < COLUMN_COUNT; column++) {
-        bool work = column == COLUMN_BATCHES || column == COLUMN_EXAMPLES;
-        layout->widths[column] = column_width(comparison, column);
-        layout->written[column] =
-            column_shown(comparison, column) && !(work_written && work) && !columns[column].wide;
-    }
-}
-
-/* The columns from `first` on that fit beside a row's names; at least one. */
-static size_t block_end(const struct layout *layout, size_t first)
-{
-    size_t used = layout->widths[COLUMN_MODE] + 2 + layout->widths[COLUMN_WORKERS], fit = first;
-    for (size_t column = first; column < COLUMN_COUNT; column++) {
-        if (!layout->written[column])
-            continue;
-        used += 2 + layout->widths[column];
-        if (used > WORDING_COLUMNS && fit > first)
-            return fit;
-        if (column + 1 == COLUMN_COUNT || column != COLUMN_STALENESS)
-            fit = column + 1; /* Its maximum follows a mean. */
-    }
-    return COLUMN_COUNT;
-}
-
-static void write_block(FILE *stream, const struct comparison *comparison,
-                        const struct layout *layout, size_t first, size_t end)
-{
-    char cell[CELL_BYTES];
-    for (size_t row = 0; row < comparison->group_count + 2; row++) {
-        for (size_t column = 0; column < end; column++) {
-            if (!layout->written[column] || (column > COLUMN_WORKERS && column < first))
-                continue;
-            if (row < 2)
-                snprintf(cell, sizeof(cell), "%s",
-                         row == 0 ? columns[column].above : column_heading(comparison, column));
-            else
-                make_cell(cell, &comparison->groups[row - 2], column, "+-");
-            write_cell(stream, column, layout->widths[column], cell);
-        }
-        fputc('\n', stream);
-    }
 }
 
 /* In virtual time seconds are those of a model, which is named; a comparison has virtual runs only
@@ -389,19 +290,30 @@ static void write_cluster(FILE *stream, const struct comparison *comparison)
 
 void table_write_text(FILE *stream, const struct comparison *comparison)
 {
-    struct layout layout;
+    struct grid grid;
+    size_t shown[COLUMN_COUNT], count = 0;
     write_cluster(stream, comparison);
-    configs_write_text(stream, comparison);
-    lay_out(&layout, comparison, write_work(stream, comparison));
-    for (size_t first = COLUMN_SEEDS, end; first < COLUMN_COUNT; first = end) {
-        end = block_end(&layout, first);
-        if (first > COLUMN_SEEDS)
-            fputc('\n', stream);
-        write_block(stream, comparison, &layout, first, end);
+    bool work_written = write_work(stream, comparison);
+    grid_init(&grid);
+    grid_column(&grid, "", "arm", 0);
+    for (size_t column = 0; column < COLUMN_COUNT; column++) {
+        bool work = column == COLUMN_BATCHES || column == COLUMN_EXAMPLES;
+        if (!column_shown(comparison, column) || (work_written && work))
+            continue;
+        grid_column(&grid, columns[column].above, columns[column].heading, 0);
+        shown[count++] = column;
     }
-    char note[NOTE_TEXT_MAX];
-    for (size_t i = 0; note_at(comparison, i, note); i++)
-        wording_wrap(stream, note, 0, 0);
+    for (size_t i = 0; i < comparison->group_count; i++) {
+        const struct group *group = &comparison->groups[i];
+        grid_row(&grid);
+        grid_cell(&grid, 0, "%s", conclusion_name(comparison, group).text);
+        for (size_t column = 0; column < count; column++) {
+            char cell[CELL_BYTES];
+            make_cell(cell, group, shown[column]);
+            grid_cell(&grid, column + 1, "%s", cell);
+        }
+    }
+    grid_write_text(stream, &grid, true);
 }
 
 void table_write_missing(FILE *stream, const struct comparison *comparison)

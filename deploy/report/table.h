@@ -14,9 +14,8 @@
 #include "deploy/conclusion/comparison.h"
 #include "deploy/conclusion/conclusion.h"
 
-/* Plain text, aligned, with two lines of heading and no line after it. Above it are the modes'
- * options for staleness (configs_write_text). Updates and examples an update that are equal in all
- * rows are in a line above, which keeps the table narrow. Below it are the warnings (notes.h). */
+/* Plain text, aligned. Updates and examples an update that are equal in all rows are in a line above,
+ * which keeps the table narrow. */
 void table_write_text(FILE *stream, const struct comparison *comparison);
 
 /* The failed runs with their reasons, a line each, and the number of runs to come. Nothing when all

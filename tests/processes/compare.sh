@@ -117,6 +117,35 @@ murder killed
 nothing_runs
 ok "killed, with its runs or alone, it goes on, and nothing outlives it; sync has its bits"
 
+# --- for a paper ----------------------------------------------------------------------------------
+compares paper 0 --virtual --data synthetic:2000 --model softmax --epochs 2 --compute "lognormal:20ms,0.3" --workers 4 \
+    --modes "sync,async,ssp:2,sync+backup:1" --seeds 3 --quiet --out "$work/paper"
+[ "$(grep -c '^arm ' "$work/paper.log")" -eq 1 ] || fail "paper: not one table"
+[ "$(grep -c '^arm ' "$work/paper/table.txt")" -gt 3 ] || fail "paper: the file has no more"
+for words in "seeds 1 to 3" "intervals of 95 %" "All runs do equal work" "arms differ in what is named here" "[(]commit [0-9a-f]"; do
+    tr '\n' ' ' <"$work/paper/methods.txt" | grep -qE "$words" || fail "paper: methods.txt does not say: $words"
+done
+[ "$(grep -c '^.begin{table}' "$work/paper/table.tex")" -eq 3 ] || fail "paper: not three tables"
+awk '/begin{tabular}.*p{/ { gsub(/.*}|@.*/, ""); if (length($0) > 6) exit 1 }' "$work/paper/table.tex" || fail "paper: more than seven columns"
+if [ -z "$(kpsewhich booktabs.sty 2>/dev/null)" ]; then
+    skip "table.tex set by pdflatex: no texlive-latex-recommended"
+else
+    cat >"$work/paper/paper.tex" <<'END'
+\documentclass{article}
+\usepackage{booktabs,array}
+\begin{document}
+\input{table}
+\ref{tab:target}, \ref{tab:runs}, \ref{tab:cost}
+\end{document}
+END
+    # The second knows the labels.
+    (cd "$work/paper" && pdflatex -interaction=batchmode paper && pdflatex -interaction=batchmode paper) >/dev/null || fail "paper: it cannot be set"
+    if grep -E 'Overfull|undefined|Missing character' "$work/paper/paper.log"; then fail "paper: the tables do not fit"; fi
+    grep -q '^Output written on paper.pdf' "$work/paper/paper.log" || fail "paper: there is none"
+    ok "table.tex is three tables that pdflatex sets without an overfull box"
+fi
+ok "a terminal has one table, table.txt all; methods.txt says seeds, intervals, work and commit"
+
 # --- virtual time ---------------------------------------------------------------------------------
 few=(--virtual --data synthetic:1000 --model softmax --epochs 2 --network "1Gbit,50us" --slow 1:3 --modes "sync,async,ssp:1" --workers "2,5")
 compares few 0 "${few[@]}" --out "$work/few"

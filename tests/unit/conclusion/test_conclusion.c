@@ -536,8 +536,8 @@ TEST(what_is_printed_has_its_place_in_80_columns)
     fclose(stream);
     for (const char *line = text; *line != '\0'; line += strcspn(line, "\n") + 1)
         ck_assert_uint_le(strcspn(line, "\n"), 80);
-    ck_assert_ptr_nonnull(strstr(text, "vs the first, paired"));
-    ck_assert_ptr_nonnull(strstr(text, "3/3  20.0 (10.0)"));
+    ck_assert_ptr_nonnull(strstr(text, "vs the first  "));
+    ck_assert_ptr_nonnull(strstr(text, " 3/3 20.0 (10.0)"));
     free(text);
 }
 
@@ -584,18 +584,25 @@ TEST_PLAIN(cells_are_escaped_for_each_kind_of_page)
     char *text = NULL;
     size_t bytes = 0;
     grid_init(&grid);
-    grid_column(&grid, "", "arm", false);
-    grid_column(&grid, "a", "b_c", false);
+    grid_column(&grid, "", "arm", 0);
+    grid_column(&grid, "a", "b_c", 1);
+    grid_column(&grid, "", "other", 2);
     grid_row(&grid);
     grid_cell(&grid, 0, "x|y<z>");
-    grid_cell(&grid, 1, "[5 %%]");
+    grid_cell(&grid, 1, "never [-5, never] 75 %%");
     FILE *stream = open_memstream(&text, &bytes);
     grid_write_markdown(stream, &grid);
-    grid_write_latex(stream, &grid);
+    grid_write_latex(stream, &grid, 1, "50 %", "one");
+    grid_write_latex(stream, &grid, 3, "none", "none");
     fclose(stream);
     ck_assert_ptr_nonnull(
-        strstr(text, "| arm | a b\\_c |\n|:--|--:|\n| x\\|y\\<z\\> | \\[5 %\\] |\n"));
-    ck_assert_ptr_nonnull(strstr(text, "{}x|y\\textless{}z\\textgreater{} & {}[5 \\%] \\\\\n"));
+        strstr(text, "| arm | a b\\_c | other |\n|:--|--:|--:|\n| x\\|y\\<z\\> | never \\[-5"));
+    ck_assert_ptr_nonnull(strstr(text, "\\caption{50 \\%}\n\\label{tab:one}\n"));
+    ck_assert_ptr_nonnull(strstr(text, " & a \\\\\narm & b\\_c \\\\\n\\midrule\n"));
+    ck_assert_ptr_nonnull(strstr(text, "x|y\\textless{}z\\textgreater{} & "
+                                       "\\begin{tabular}[t]{@{}r@{}}$\\infty$\\\\{}[$-$5, "
+                                       "$\\infty$]\\\\75 \\%\\end{tabular} \\\\\n"));
+    ck_assert_ptr_null(strstr(text, "none"));
     free(text);
 }
 

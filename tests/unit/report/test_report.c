@@ -270,8 +270,8 @@ TEST(the_table_has_a_row_for_each_group)
     table_write_text(stream, &scene->comparison);
     fclose(stream);
     /* What does not fit beside the rows' names goes on below, with these once more. */
-    ck_assert_uint_eq(occurrences(text, "\n"), 1 + 6 + 1 + 6);
-    ck_assert_uint_eq(occurrences(text, "\nasync        2  "), 2);
+    ck_assert_uint_eq(occurrences(text, "\n"), 1 + 6 + 1 + 6 + 1 + 6);
+    ck_assert_uint_eq(occurrences(text, "\nasync, 2 workers  "), 3);
     ck_assert_uint_eq(occurrences(text, "staleness"), 1);
     for (const char *line = text, *end; (end = strchr(line, '\n')) != NULL; line = end + 1)
         ck_assert_msg(end - line <= 80, "%.*s", (int)(end - line), line);
@@ -374,22 +374,14 @@ TEST(modes_are_named_with_what_they_do_about_staleness)
                      "--max-staleness 2\n"
                      "sync: none of these, which have no use in it: no gradient grows stale\n");
     free(text);
-    text = said(scene, table_write_text);
-    ck_assert_ptr_eq(strstr(text, "async: --use-locking"), text);
-    free(text);
 }
 
 TEST(a_mode_of_stale_gradients_may_have_none_of_the_options)
 {
     take_aged(scene, "sums", "async", "\"accumulate\": 4", 180);
     take_aged(scene, "bound", "ssp:1", "\"use_locking\": false", 180);
-    char *text = said(scene, table_write_text);
-    ck_assert_msg(strncmp(text,
-                          "async: --accumulate 4\nssp:1: none of these\n"
-                          "each run: batches 200, examples a batch 64\n",
-                          strlen("async: --accumulate 4\nssp:1: none of these\n"
-                                 "each run: batches 200, examples a batch 64\n")) == 0,
-                  "%s", text);
+    char *text = said(scene, configs_write_text);
+    ck_assert_str_eq(text, "async: --accumulate 4\nssp:1: none of these\n");
     free(text);
 }
 
@@ -430,9 +422,9 @@ TEST(updates_are_those_that_were_made)
     take_aged(scene, "sums", "async", "\"accumulate\": 4", 180);
     take_aged(scene, "bound", "ssp:1", "\"use_locking\": false", 180);
     char *text = said(scene, table_write_text);
-    ck_assert_msg(strstr(text, "mode   workers  updates  ") != NULL, "%s", text);
-    ck_assert_msg(strstr(text, "\nasync        4       50  ") != NULL, "%s", text);
-    ck_assert_msg(strstr(text, "\nssp:1        4      200  ") != NULL, "%s", text);
+    ck_assert_msg(strstr(text, "\narm   updates ") != NULL, "%s", text);
+    ck_assert_msg(strstr(text, "\nasync      50 ") != NULL, "%s", text);
+    ck_assert_msg(strstr(text, "\nssp:1     200 ") != NULL, "%s", text);
     free(text);
     char *json = table_json(ask(scene), "");
     ck_assert_msg(strstr(json, "\"batches\": {\"mean\": 200.0, ") != NULL, "%s", json);
@@ -456,8 +448,8 @@ TEST(what_backup_workers_drop_is_a_share_of_all_examples)
     ck_assert_double_nan(record_dropped(scene->comparison.records[1]));
     ck_assert_double_eq_tol(record_worker_seconds(backup), 12, 1e-12);
     char *text = said(scene, table_write_text);
-    ck_assert_msg(strstr(text, "seconds  dropped\n") != NULL, "%s", text);
-    ck_assert_msg(strstr(text, "    25.00\n") != NULL, "%s", text);
+    ck_assert_msg(strstr(text, " dropped\n") != NULL, "%s", text);
+    ck_assert_msg(strstr(text, " 25.00\n") != NULL, "%s", text);
     free(text);
     char *json = table_json(ask(scene), "");
     ck_assert_ptr_nonnull(strstr(json, "\"worker_seconds\": {\"mean\": 12.0, "));
@@ -476,11 +468,6 @@ TEST(what_was_done_about_staleness_has_numbers)
     ck_assert_double_nan(config_sent_back(sync));
     ck_assert_double_nan(config_rate(sync));
     ck_assert_double_nan(config_moved(sync));
-    char *text = said(scene, configs_write_effects);
-    ck_assert_str_eq(text,
-                     "async, 4 workers: 20.00 % of the gradients sent back as too stale; learning "
-                     "rate\ntimes 0.833 on average; 66.67 % of the gradients compensated\n");
-    free(text);
 }
 
 TEST(lost_gradients_are_not_sent_back)
@@ -488,9 +475,6 @@ TEST(lost_gradients_are_not_sent_back)
     take_aged(scene, "lost", "async", "\"max_staleness\": 2, \"staleness_loses\": true", 180);
     ck_assert_double_eq_tol(config_lost(scene->comparison.records[0]), 0.2, 1e-12);
     ck_assert_double_nan(config_sent_back(scene->comparison.records[0]));
-    char *text = said(scene, configs_write_effects);
-    ck_assert_str_eq(text, "async, 4 workers: 20.00 % of the gradients lost as too stale\n");
-    free(text);
 }
 
 TEST(a_rate_is_told_where_it_is_known)
@@ -510,16 +494,14 @@ TEST(without_such_options_nothing_is_said_of_them)
     char *text = said(scene, configs_write_text);
     ck_assert_str_eq(text, "");
     free(text);
-    text = said(scene, configs_write_effects);
-    ck_assert_str_eq(text, "");
-    free(text);
 }
 
 TEST(the_report_has_the_options_and_what_they_did)
 {
     take_configs(scene);
     write_and_check(scene, "");
-    page_has(scene, "table.txt", "20.00 % of the gradients sent back", 1);
+    page_has(scene, "table.txt", "sent back %", 1);
+    page_has(scene, "table.txt", " 20.00 ", 1);
     page_has(scene, "compare.json", "--max-staleness 2", 1);
     page_has(scene, "runs.csv", "--use-locking --staleness-rate inverse", 1);
 }
