@@ -35,8 +35,8 @@ static double dropped(const struct record *record)
 {
     const struct mode_figures *figures = &record->summary.mode_figures;
     for (unsigned i = 0; i < figures->count; i++)
-        if (strcmp(figures->list[i].name, "examples_dropped") == 0)
-            return (double)figures->list[i].value;
+        if (strcmp(figures->figures[i].name, "examples_dropped") == 0)
+            return (double)figures->figures[i].value;
     return 0;
 }
 

@@ -24,6 +24,8 @@
 TEXT(0);
 TEXT(1);
 TEXT(2);
+TEXT(3);
+TEXT(5);
 TEXT(7);
 TEXT(8);
 
@@ -32,7 +34,8 @@ static const struct lab {
     lab_check_fn *check;
 } all_labs[] = {
     {"0", lab_text_0, check_0}, {"1", lab_text_1, check_1}, {"2", lab_text_2, check_2},
-    {"7", lab_text_7, check_7}, {"8", lab_text_8, check_8},
+    {"3", lab_text_3, check_3}, {"5", lab_text_5, check_5}, {"7", lab_text_7, check_7},
+    {"8", lab_text_8, check_8},
 };
 #define LAB_COUNT (sizeof all_labs / sizeof *all_labs)
 
@@ -91,6 +94,18 @@ void lab_explained(struct lab_check *check, const char *name)
               "takes a sentence or two");
 }
 
+bool lab_policy(struct lab_check *check, const char *file)
+{
+    char path[DISK_PATH_MAX];
+    snprintf(path, sizeof path, "%s/%s", check->folder, file);
+    if (disk_posix.look(disk_posix.context, path) == DISK_FILE) {
+        snprintf(check->policy, sizeof check->policy, "python3 '%s'", path);
+        return true;
+    }
+    lab_judge(check, file, false, "is missing beside the answers");
+    return false;
+}
+
 static int remove_one(const char *path, const struct stat *about, int kind, struct FTW *place)
 {
     (void)about, (void)kind, (void)place;
@@ -100,6 +115,7 @@ static int remove_one(const char *path, const struct stat *about, int kind, stru
 void lab_simulate(struct lab_check *check, struct record *record, const char *words, ...)
 {
     char folder[] = "/tmp/syncopate-lab-XXXXXX", out[sizeof folder + 8], line[1024] = "simulate ";
+    char policy[] = "--policy";
     char *argv[WORDS_MAX] = {NULL}, *rest = line;
     struct command_call call = {.argv = argv};
     struct error error = {0};
@@ -113,8 +129,12 @@ void lab_simulate(struct lab_check *check, struct record *record, const char *wo
     if (mkdtemp(folder) != NULL) {
         snprintf(out, sizeof out, "%s/out", folder);
         snprintf(line + used, sizeof line - used, " --quiet --out %s", out);
-        for (char *word; (word = strsep(&rest, " ")) != NULL && call.argc < WORDS_MAX - 1;)
+        for (char *word; (word = strsep(&rest, " ")) != NULL && call.argc < WORDS_MAX - 3;)
             argv[call.argc++] = word;
+        if (check->policy[0] != '\0') {
+            argv[call.argc++] = policy;
+            argv[call.argc++] = check->policy;
+        }
         if (options_begin(&call.options, OPTION_SIMULATE, call.argc, argv, &code))
             code = command_simulate(&call, &error);
         if (code == EXIT_DONE && record_read(record, out, &error) != STATUS_OK)

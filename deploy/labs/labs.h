@@ -24,15 +24,16 @@
 #include "common/progress/record.h"
 
 struct lab_check {
-    uint64_t seed;              /* Of the student: 1 to 9999. */
-    const char *folder;         /* With the answers, and the files of the lab beside them. */
-    const struct json *answers; /* Of this lab; NULL: none. */
+    uint64_t seed;                   /* Of the student: 1 to 9999. */
+    const char *folder;              /* With the answers, and the files of the lab beside them. */
+    const struct json *answers;      /* Of this lab; NULL: none. */
+    char policy[DISK_PATH_MAX + 16]; /* --policy of lab_simulate; "": none. */
     unsigned right, asked;
     bool failed; /* A command of the check failed, and said why. */
 };
 
 typedef void lab_check_fn(struct lab_check *check);
-lab_check_fn check_0, check_1, check_2, check_7, check_8;
+lab_check_fn check_0, check_1, check_2, check_3, check_5, check_7, check_8;
 
 /* Where a text says WORKERS: 2 to 4. */
 uint32_t lab_workers(uint64_t seed);
@@ -51,6 +52,10 @@ void lab_explained(struct lab_check *check, const char *name);
 
 /* What is found out otherwise; `why` says to a student what is wrong. */
 void lab_judge(struct lab_check *check, const char *name, bool right, const char *why);
+
+/* lab_simulate runs under this policy of the student from here on, in Python, beside the answers.
+ * False: it is not there, and a line says so. */
+bool lab_policy(struct lab_check *check, const char *file);
 
 /* `syncopate simulate WORDS --quiet --out ...` in a folder of its own, which is removed, and its
  * result. words: a format, parted by single blanks. On failure the record is empty, and failed is

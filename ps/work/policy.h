@@ -29,7 +29,7 @@ struct policy_gradient {
     uint64_t step;      /* Or batch. */
     struct node node;
     uint32_t leaves; /* Of the whole step or batch. */
-    uint32_t held;   /* Of a step: leaves that are held; else gradients. */
+    uint32_t held;   /* Of a step: other leaves that are held; else gradients. */
 };
 
 struct policy_answer {

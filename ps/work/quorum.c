@@ -272,7 +272,8 @@ static bool policy_closes(struct quorum *c, const struct message_report *report,
         .step = c->step,
         .node = report->node,
         .leaves = batch_of(c).leaves,
-        .held = leaf_set_count(&c->kept, tree_root(batch_of(c).leaves)),
+        .held = leaf_set_count(&c->kept, tree_root(batch_of(c).leaves)) -
+                leaf_set_count(&c->kept, report->node),
     };
     enum policy_verdict verdict = c->policy->judge(c->policy->context, &gradient).verdict;
     if (verdict != POLICY_IGNORE)
