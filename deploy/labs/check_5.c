@@ -17,7 +17,7 @@ static double late(unsigned workers)
     return 1 - pow(1 - LATE, workers);
 }
 
-static double stretch(unsigned workers)
+static double slowdown(unsigned workers)
 {
     return 1 + (FACTOR - 1) * late(workers);
 }
@@ -44,10 +44,10 @@ void check_5(struct lab_check *check)
 {
     unsigned workers = 40 + 20 * (unsigned)(check->seed % 2);
     struct record sync, own;
-    lab_predicted(check, "predict_stretch", stretch(40));
+    lab_predicted(check, "predict_slowdown", slowdown(40));
     lab_number(check, "steps_late_40", late(40), 0.02);
-    lab_number(check, "stretch_40", stretch(40), 0.02);
-    lab_number(check, "stretch_1", stretch(1), 0.02);
+    lab_number(check, "slowdown_40", slowdown(40), 0.02);
+    lab_number(check, "slowdown_1", slowdown(1), 0.02);
     lab_explained(check, "explain");
     if (!lab_policy(check, "5.py"))
         return;
