@@ -36,7 +36,7 @@ void check_3(struct lab_check *check)
                 {"bits_3", "", 3},
                 {"bits_5", "", 5},
                 {"bits_5_dies", " --kill worker/1@40ms", 5}};
-    struct record sync, own;
+    struct record plain, own;
     lab_predicted(check, "predict_parts", parts_of(3));
     lab_number(check, "parts_2", parts_of(2), 0);
     lab_number(check, "parts_3", parts_of(3), 0);
@@ -44,14 +44,14 @@ void check_3(struct lab_check *check)
     lab_word(check, "async_same", "no");
     lab_word(check, "sync_same", "yes");
     lab_explained(check, "explain");
-    train(check, &sync, 2, "");
+    train(check, &plain, 2, "");
     for (size_t i = 0; i < sizeof runs / sizeof *runs && lab_policy(check, "3.py"); i++) {
         train(check, &own, runs[i].workers, runs[i].more);
         lab_judge(check, runs[i].name,
                   own.summary.parameters_sha256[0] != '\0' &&
-                      strcmp(own.summary.parameters_sha256, sync.summary.parameters_sha256) == 0,
+                      strcmp(own.summary.parameters_sha256, plain.summary.parameters_sha256) == 0,
                   "other bits than sync");
         record_free(&own);
     }
-    record_free(&sync);
+    record_free(&plain);
 }

@@ -43,7 +43,7 @@ static double dropped(const struct record *record)
 void check_5(struct lab_check *check)
 {
     unsigned workers = 40 + 20 * (unsigned)(check->seed % 2);
-    struct record sync, own;
+    struct record plain, own;
     lab_predicted(check, "predict_slowdown", slowdown(40));
     lab_number(check, "steps_late_40", late(40), 0.02);
     lab_number(check, "slowdown_40", slowdown(40), 0.02);
@@ -53,11 +53,11 @@ void check_5(struct lab_check *check)
         return;
     train(check, &own, workers);
     check->policy[0] = '\0';
-    train(check, &sync, workers);
-    lab_judge(check, "time", own.summary.seconds <= AT_MOST * sync.summary.seconds,
+    train(check, &plain, workers);
+    lab_judge(check, "time", own.summary.seconds <= AT_MOST * plain.summary.seconds,
               "it takes more than 0.6 of sync's time");
     lab_judge(check, "dropped", dropped(&own) <= DROPPED * STEPS * LEAF * workers,
               "it drops more than 5 % of the examples");
     record_free(&own);
-    record_free(&sync);
+    record_free(&plain);
 }
