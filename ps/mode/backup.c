@@ -35,9 +35,8 @@ struct closed {
 struct backup_shard {
     struct pruned pruned;            /* Of step chunk.version. */
     struct closed closed[SETS_HELD]; /* Place step % SETS_HELD. */
-    uint64_t in[JOB_WORKERS_MAX / 64],
-        out[JOB_WORKERS_MAX /
-            64]; /* By worker: something of its is in the last update, or is not. */
+    /* By worker: something of its is in the last update, or is not. */
+    uint64_t in[JOB_WORKERS_MAX / 64], out[JOB_WORKERS_MAX / 64];
 };
 
 static struct backup_shard *state_of(const struct shard *shard)

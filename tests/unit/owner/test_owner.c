@@ -930,6 +930,31 @@ static uint64_t give_batch(struct fixture *f, uint64_t batch, uint64_t base, flo
     return version;
 }
 
+static void keep_event(void *context, const struct event *event)
+{
+    *(struct event *)context = *event;
+}
+
+/* The last group of an epoch has 2 batches. In the second one batch is made from the version before. */
+TEST_PLAIN(an_update_says_what_its_group_had)
+{
+    struct fixture f[1];
+    struct event said = {0};
+    float space[64];
+    open_plan(f, job_of_groups(1, 256), NULL);
+    load(f);
+    f->post.outbox.listener = &(struct listener){UINT64_C(1) << EVENT_UPDATED, keep_event, &said};
+    for (uint64_t batch = 0; batch < 10; batch++) {
+        give_batch(f, batch, batch == 6 ? 0 : batch / 4, space);
+        uint64_t updates = batch == 9 ? 3 : (batch + 1) / 4;
+        ck_assert_uint_eq(said.version, updates);
+        ck_assert_uint_eq(said.members, updates == 0 ? 0 : updates == 3 ? 2 : 4);
+        ck_assert_uint_eq(said.examples, 8 * said.members);
+        ck_assert_uint_eq(said.staleness, updates == 2);
+    }
+    close_fixture(f);
+}
+
 /* What a cut hands over of the whole space: values and both of Adam's slots. */
 static uint64_t take_snapshot(struct fixture *f, uint64_t step, float arrays[3][64])
 {
