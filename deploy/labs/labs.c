@@ -25,6 +25,7 @@ TEXT(0);
 TEXT(1);
 TEXT(2);
 TEXT(3);
+TEXT(4);
 TEXT(5);
 TEXT(7);
 TEXT(8);
@@ -34,8 +35,8 @@ static const struct lab {
     lab_check_fn *check;
 } all_labs[] = {
     {"0", lab_text_0, check_0}, {"1", lab_text_1, check_1}, {"2", lab_text_2, check_2},
-    {"3", lab_text_3, check_3}, {"5", lab_text_5, check_5}, {"7", lab_text_7, check_7},
-    {"8", lab_text_8, check_8},
+    {"3", lab_text_3, check_3}, {"4", lab_text_4, check_4}, {"5", lab_text_5, check_5},
+    {"7", lab_text_7, check_7}, {"8", lab_text_8, check_8},
 };
 #define LAB_COUNT (sizeof all_labs / sizeof *all_labs)
 

@@ -33,7 +33,7 @@ struct lab_check {
 };
 
 typedef void lab_check_fn(struct lab_check *check);
-lab_check_fn check_0, check_1, check_2, check_3, check_5, check_7, check_8;
+lab_check_fn check_0, check_1, check_2, check_3, check_4, check_5, check_7, check_8;
 
 /* Where a text says WORKERS: 2 to 4. */
 uint32_t lab_workers(uint64_t seed);
