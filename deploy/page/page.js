@@ -598,7 +598,10 @@ const process_of = event => event.role !== undefined ? event.role + '/' + event.
 function say_event(event) {
     const rest = Object.entries(event).filter(([name, value]) => !['time', 'event', 'training_seconds', 'role', 'index'].includes(name) && typeof value !== 'object');
     switch (event.event) {
-    case 'taught': return event.text;
+    case 'taught': case 'waiting': return event.text;
+    case 'awaited': return 'all others wait for ' + process_of(event);
+    case 'awaited_over': return process_of(event) + ' is waited for no more: ' + seconds(event.seconds) + ' without progress';
+    case 'back': return process_of(event) + ' is back, and nothing of it was lost';
     case 'joined': return process_of(event) + ' joins';
     case 'start': return 'training begins: ' + event.mode + ', ' + counted(event.workers, 'worker') + ', ' + counted(event.servers, 'server') + ', from batch ' + event.step + ' of ' + event.steps;
     case 'assignment': return 'work is dealt to ' + counted(event.members, 'worker');

@@ -773,6 +773,7 @@ static void tick(struct coordinator *c)
         act(c, finishing_tick(&c->finishing, run));
     }
     members_say_waiting(&c->members, run);
+    stragglers_note(&c->awaited, run->members, run->state == RUNNING, run->now_us, run->outbox);
     look(c);
     reporter_note_faults(&c->reporter, run);
 }

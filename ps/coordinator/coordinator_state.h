@@ -27,6 +27,7 @@
 struct coordinator {
     struct run run;
     struct members members;
+    struct awaited awaited;
     struct gathering gathering;
     struct training training;
     struct sets sets;

@@ -2,6 +2,7 @@
  * doubles. */
 
 #include "ps/coordinator/stragglers.h"
+#include "common/base/clock.h"
 #include "common/base/wording.h"
 
 #include <inttypes.h>
@@ -66,6 +67,22 @@ uint32_t stragglers_awaited(const struct membership *all, uint64_t now_us, uint3
         heard += now_us - worker->heard_us < STILL_US;
     }
     return through > 0 || heard == 0 ? owing : 0;
+}
+
+void stragglers_note(struct awaited *awaited, const struct membership *all, bool running,
+                     uint64_t now_us, struct outbox *outbox)
+{
+    uint32_t longest = 0;
+    bool waits = running && stragglers_awaited(all, now_us, &longest) > 0;
+    if ((waits ? longest + 1 : 0) == awaited->worker)
+        return;
+    if (awaited->worker != 0)
+        order_event(outbox, EVENT_AWAITED_OVER, .role = "worker", .index = awaited->worker - 1,
+                    .seconds = seconds_since(awaited->since_us, now_us));
+    if (waits)
+        order_event(outbox, EVENT_AWAITED, .role = "worker", .index = longest);
+    *awaited = waits ? (struct awaited){longest + 1, all->workers[longest].pace.moved_us}
+                     : (struct awaited){0};
 }
 
 void stragglers_describe(const struct member *worker, uint32_t index, const char *what,

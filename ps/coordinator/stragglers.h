@@ -13,6 +13,7 @@
 #include <stdint.h>
 
 #include "common/wire/outbox.h"
+#include "ps/orders/orders.h"
 #include "ps/work/membership.h"
 
 /* The worker has made progress. */
@@ -31,6 +32,15 @@ bool stragglers_is_stuck(struct member *worker, uint32_t index, bool owes, const
  * made progress for a second, and another worker is through or none of them is heard. `longest`:
  * the one of least progress. Uses the last call of stragglers_is_stuck. */
 uint32_t stragglers_awaited(const struct membership *all, uint64_t now_us, uint32_t *longest);
+
+struct awaited {
+    uint32_t worker; /* One more; 0: there is none. */
+    uint64_t since_us;
+};
+
+/* The one of stragglers_awaited as events, when it begins and when it is over. */
+void stragglers_note(struct awaited *awaited, const struct membership *all, bool running,
+                     uint64_t now_us, struct outbox *outbox);
 
 /* "step 12 waits for worker/2 on gamma: alive, computing for 10 s", or "... nothing heard for 2 s". */
 void stragglers_describe(const struct member *worker, uint32_t index, const char *what,

@@ -538,6 +538,10 @@ teach 404 /state
 teach 200 /teach/stop/worker/1
 waits() { answers "$page" /state 200 && [[ $body == *'"worker/0","state":"waits","for":"worker/1"'* ]]; }
 within 20 waits || fail "/state does not say who is waited for: $body"
+tells() { answers "$page" /events 200 && [[ $body == *"\"event\": \"$1\", \"role\": \"worker\", \"index\": 1"* ]]; }
+within 20 tells awaited || fail "no event says that worker 1 is waited for"
+within 20 tells awaited_over || fail "no event says that worker 1 is waited for no more"
+answers "$page" /state 200 || fail "no /state: $status"
 bytes=$(sed -E 's/.*"events":([0-9]+).*/\1/' <<<"$body") # Until then.
 teach 200 /teach/kill/ps/0
 gone_on() { answers "$page" "/events?from=$bytes" 200 && [[ $body == *'"event": "start"'* ]]; }
