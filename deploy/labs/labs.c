@@ -16,28 +16,21 @@
 #define EXPLAINED_MIN 20 /* Bytes. */
 #define WORDS_MAX     64
 
-/* Each text as a member of the program, with a zero behind it. */
+/* To be kept in order. */
+#define LABS(LAB) LAB(0) LAB(1) LAB(2) LAB(3) LAB(4) LAB(5) LAB(7) LAB(8) LAB(9)
+
+/* Each text is within the program, with a zero behind it. */
 #define TEXT(n)                                                                                    \
     __asm__(".section .rodata\nlab_text_" #n ":\n.incbin \"deploy/labs/" #n                        \
             ".md\"\n.byte 0\n.previous");                                                          \
-    extern const char lab_text_##n[]
-TEXT(0);
-TEXT(1);
-TEXT(2);
-TEXT(3);
-TEXT(4);
-TEXT(5);
-TEXT(7);
-TEXT(8);
+    extern const char lab_text_##n[];
+LABS(TEXT)
 
+#define ROW(n) {#n, lab_text_##n, check_##n},
 static const struct lab {
     const char *number, *text; /* The text opens with "# " and the title. */
     lab_check_fn *check;
-} all_labs[] = {
-    {"0", lab_text_0, check_0}, {"1", lab_text_1, check_1}, {"2", lab_text_2, check_2},
-    {"3", lab_text_3, check_3}, {"4", lab_text_4, check_4}, {"5", lab_text_5, check_5},
-    {"7", lab_text_7, check_7}, {"8", lab_text_8, check_8},
-};
+} all_labs[] = {LABS(ROW)};
 #define LAB_COUNT (sizeof all_labs / sizeof *all_labs)
 
 /* --- what a check can ask ----------------------------------------------------------------------- */
@@ -46,7 +39,10 @@ void lab_judge(struct lab_check *check, const char *name, bool right, const char
 {
     check->asked++;
     check->right += right;
-    printf("  %-8s %-18s %s\n", right ? "right" : "wrong", name, right ? "" : why);
+    if (right)
+        printf("  right    %s\n", name);
+    else
+        printf("  wrong    %-18s %s\n", name, why);
 }
 
 /* Whether it is there; else its line says so. */
@@ -113,12 +109,27 @@ static int remove_one(const char *path, const struct stat *about, int kind, stru
     return remove(path);
 }
 
+/* An exit code. The line, parted at blanks, is taken apart. policy: "" for none. */
+static int run_command(enum option_user user, command_fn *run, char *line, char *policy)
+{
+    char option[] = "--policy", *argv[WORDS_MAX] = {NULL};
+    struct command_call call = {.argv = argv};
+    struct error error = {0};
+    int code;
+    for (char *word; (word = strsep(&line, " ")) != NULL && call.argc < WORDS_MAX - 3;)
+        argv[call.argc++] = word;
+    if (policy[0] != '\0') {
+        argv[call.argc++] = option;
+        argv[call.argc++] = policy;
+    }
+    if (options_begin(&call.options, user, call.argc, argv, &code))
+        code = run(&call, &error);
+    return code;
+}
+
 void lab_simulate(struct lab_check *check, struct record *record, const char *words, ...)
 {
     char folder[] = "/tmp/syncopate-lab-XXXXXX", out[sizeof folder + 8], line[1024] = "simulate ";
-    char policy[] = "--policy";
-    char *argv[WORDS_MAX] = {NULL}, *rest = line;
-    struct command_call call = {.argv = argv};
     struct error error = {0};
     va_list list;
     int code = EXIT_CANNOT_OPEN;
@@ -130,19 +141,20 @@ void lab_simulate(struct lab_check *check, struct record *record, const char *wo
     if (mkdtemp(folder) != NULL) {
         snprintf(out, sizeof out, "%s/out", folder);
         snprintf(line + used, sizeof line - used, " --quiet --out %s", out);
-        for (char *word; (word = strsep(&rest, " ")) != NULL && call.argc < WORDS_MAX - 3;)
-            argv[call.argc++] = word;
-        if (check->policy[0] != '\0') {
-            argv[call.argc++] = policy;
-            argv[call.argc++] = check->policy;
-        }
-        if (options_begin(&call.options, OPTION_SIMULATE, call.argc, argv, &code))
-            code = command_simulate(&call, &error);
+        code = run_command(OPTION_SIMULATE, command_simulate, line, check->policy);
         if (code == EXIT_DONE && record_read(record, out, &error) != STATUS_OK)
             code = command_fail("syncopate lab", EXIT_CANNOT_OPEN, &error);
         nftw(folder, remove_one, 16, FTW_DEPTH | FTW_PHYS);
     }
     check->failed = check->failed || code != EXIT_DONE;
+}
+
+bool lab_verify(const struct lab_check *check, const char *mode, unsigned histories)
+{
+    char line[200], none[] = "";
+    snprintf(line, sizeof line, "verify --quiet --mode %s --histories %u --seed %" PRIu64, mode,
+             histories, check->seed);
+    return run_command(OPTION_VERIFY, command_verify, line, none) == EXIT_DONE;
 }
 
 /* --- the command -------------------------------------------------------------------------------- */

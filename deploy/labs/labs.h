@@ -9,7 +9,7 @@
  * same on every machine. A check asks for each answer by name, with one of the functions below; each
  * prints a line, which never contains the right answer.
  *
- * To add lab N: its text, check_N in a file of its own, two rows in labs.c, and its folder in
+ * To add lab N: its text, check_N in a file of its own, its number in LABS of labs.c, and its folder in
  * solutions.
  *
  * Threads: one. */
@@ -33,7 +33,7 @@ struct lab_check {
 };
 
 typedef void lab_check_fn(struct lab_check *check);
-lab_check_fn check_0, check_1, check_2, check_3, check_4, check_5, check_7, check_8;
+lab_check_fn check_0, check_1, check_2, check_3, check_4, check_5, check_7, check_8, check_9;
 
 /* Where a text says WORKERS: 2 to 4. */
 uint32_t lab_workers(uint64_t seed);
@@ -56,6 +56,10 @@ void lab_judge(struct lab_check *check, const char *name, bool right, const char
 /* lab_simulate runs under this policy of the student from here on, in Python, beside the answers.
  * False: it is not there, and a line says so. */
 bool lab_policy(struct lab_check *check, const char *file);
+
+/* `syncopate verify` of so many histories of a mode, from the student's seed on; failing ones are
+ * printed. */
+bool lab_verify(const struct lab_check *check, const char *mode, unsigned histories);
 
 /* `syncopate simulate WORDS --quiet --out ...` in a folder of its own, which is removed, and its
  * result. words: a format, parted by single blanks. On failure the record is empty, and failed is

@@ -2,7 +2,7 @@
 # gate.sh - the gate itself: what the runner makes of programs that pass, fail, skip, hang, crash, say nothing or pass
 # the second time; what .ci/run makes of stages; that include_direction.sh and citations.sh name each include and pointer
 # that is planted in a copy of the sources; and that the mode that common/CHANGING.md adds, a file and a row, is built
-# there and kept to what it promises.
+# there and kept to what it promises; and lab 9 is green with its solution.
 # test: once later
 # promises: check
 # shellcheck source=tests/processes/lib.sh
@@ -283,6 +283,9 @@ listing()
 name=fresh
 listing 1 >"ps/mode/$name.c"
 listing 2 >>common/job/mode_rows.inc
+# And the solution of lab 9.
+cp deploy/labs/solutions/9/mine.txt ps/mode/mine.c
+cat deploy/labs/solutions/9/row.txt >>common/job/mode_rows.inc
 mapfile -t lists < <(grep -rlE 'MODE_COUNT|mode_rows' --include='*.c' common ps worker deploy)
 touch "${lists[@]}"
 make -s -j2 -o common/job/mode_rows.inc build/release/syncopate CC="${CC:-cc}" COMMIT=new-mode >build.log 2>&1 ||
@@ -290,3 +293,5 @@ make -s -j2 -o common/job/mode_rows.inc build/release/syncopate CC="${CC:-cc}" C
 ok "one more mode is $(wc -l < <(listing 1; listing 2)) lines in a file and a row"
 build/release/syncopate verify --mode "$name" --histories 200 >verify.log || fail "$(grep -m 1 FAILED verify.log)"
 ok "200 histories of it keep what it promises"
+build/release/syncopate lab check 9 --answers deploy/labs/solutions/9/answers.json >lab.log || fail "lab 9: $(grep wrong lab.log)"
+ok "lab 9 is green with its solution"

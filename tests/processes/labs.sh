@@ -17,6 +17,10 @@ for number in $numbers; do
     run before 1 syncopate lab check "$number" --answers "$work/$number/answers.json"
     says before "^lab $number: 0 of [1-9]"
     cp -r "$solutions/$number/." "$work/$number"
+    if [ -e "$work/$number/mine.txt" ]; then # gate.sh builds it.
+        ok "lab $number: red before its solution"
+        continue
+    fi
     run after 0 syncopate lab check "$number" --answers "$work/$number/answers.json"
     ok "lab $number: red before its solution, and green with it"
 done
