@@ -452,10 +452,12 @@ $(BUILD)/common/watch/page_text.html: deploy/page/page.js
 $(BUILD)/deploy/page/page_figure.html: deploy/page/figure.js
 $(PAGES_HTML:=.html): deploy/page/page.html deploy/page/page.css deploy/page/source.js deploy/page/draw.js Makefile
 	@mkdir -p $(@D)
+	@! grep -nE '\(/[^*/ ][^/]* [^/]*/[gim]*[,.)]' $(filter %.js,$^)
 	@cat deploy/page/source.js deploy/page/draw.js $(filter-out %/source.js %/draw.js,$(filter %.js,$^)) | \
 	    sed -E 's/^ +//; s, */\*.*\*/$$,,; /^$$/d; /^\/\*/,/\*\/$$/d' | \
-	    sed -E ":a; s/^(([^']*'[^']*')*[^']*'[^' ]*) /\1\x01/; ta; s/ *([^A-Za-z0-9_$$ ]) */\1/g; s/\x01/ /g" >$(@:.html=.js)
-	@sed -E 's/^ +//; s, */\*.*\*/$$,,; /^$$/d; s/ *([{};,>]) */\1/g; s/: /:/g' deploy/page/page.css >$(@:.html=.css)
+	    sed -E ":a; s/^(([^']*'[^']*')*[^']*'[^' ]*) /\1\x01/; ta; s/ *([^A-Za-z0-9_$$ ]) */\1/g; s/\x01/ /g" | \
+	    sed -zE 's/([{,;(])\n/\1/g; s/;\}/}/g' >$(@:.html=.js)
+	@sed -E 's/^ +//; s, */\*.*\*/$$,,; /^$$/d; s/ *([{};,>]) */\1/g; s/: /:/g; s/;\}/}/g' deploy/page/page.css >$(@:.html=.css)
 	@hash=$$(env printf "$$(sha256sum <$(@:.html=.js) | cut -c 1-64 | sed 's/../\\x&/g')" | base64) && \
 	    sed -e "s|@HASH@|$$hash|" -e '/@STYLE@/{r $(@:.html=.css)' -e 'd}' -e '/@SCRIPT@/{r $(@:.html=.js)' -e 'd}' deploy/page/page.html | \
 	    sed -e ':a' -e 'N;$$!ba' -e 's|<script>\n|<script>|' >$@

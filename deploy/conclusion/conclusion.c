@@ -491,6 +491,11 @@ void conclusion_write_config_json(struct json_writer *writer, const struct concl
     json_writer_u64(writer, "runs", config->rungs[0].runs);
     json_writer_u64(writer, "reached", config->rungs[0].count);
     write_reached(writer, "seconds", &config->seconds);
+    json_writer_array_line(writer, "each");
+    for (size_t i = 0; conclusion->target.kind != TARGET_NONE && i < config->trials.count; i++)
+        write_number(writer, NULL,
+                     target_reach(&conclusion->target, 0, &config->trials.list[i]).seconds);
+    json_writer_end(writer);
     write_reached(writer, "batches", &config->batches);
     write_reached(writer, "updates", &config->updates);
     write_reached(writer, "examples", &config->examples);

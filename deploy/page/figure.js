@@ -17,7 +17,7 @@ function points_of(it) {
             .sort((a, b) => a.x - b.x)}))};
 }
 const words_x = (of, it) => it.x === 'comparison' || it.x === 'arm' ? '' : named(it.x) + (of.numeric && it.log.includes('x') ? ' (log)' : '');
-const words_y = it => (it.ratio ? named(it.y).replace(/, %$/, '') + ', times that of the first' : named(it.y)) + (it.log.includes('y') ? ' (log)' : '');
+const words_y = it => (it.ratio ? named(it.y).replace(/,\s%$/, '') + ', times that of the first' : named(it.y)) + (it.log.includes('y') ? ' (log)' : '');
 
 function axis_of_x(of, it, left, right) {
     if (!of.numeric) return {...axis(-0.5, of.xs.length - 0.5, left, right), ticks: of.xs.map((x, i) => i), write: i => of.xs[i]};

@@ -27,6 +27,20 @@ function glossary() {
     return h('section', {}, heading('words', 'Words'), h('dl', {class: 'words'}, Object.entries(WORDS).map(([word, text]) =>
         h('div', {}, h('dt', {}, h('dfn', {id: 'word-' + word.replace(' ', '-')}, word)), h('dd', {}, text)))));
 }
+/* Where the text first has a word, it is explained. */
+function explain(parts) {
+    for (const word in WORDS) {
+        const found = new RegExp('\\b' + word + '\\b');
+        for (const part of parts.flatMap(part => [...part.querySelectorAll('p, figcaption span')])) {
+            const text = [...part.childNodes].find(node => node.nodeType === 3 && found.test(node.data));
+            if (!text) continue;
+            const rest = text.splitText(text.data.search(found));
+            rest.data = rest.data.slice(word.length);
+            rest.before(h('a', {class: 'word', href: '#word-' + word.replace(' ', '-'), title: WORDS[word]}, word));
+            break;
+        }
+    }
+}
 /* --- tables -------------------------------------------------------------------------------------- */
 
 /* columns: {head, unit, cell(row), title}; the first names the row. */
@@ -449,13 +463,13 @@ function target_figure(all) {
     const time = group => isFinite(number(of(group).median)) ? fixed(number(of(group).median), d) + ' s' : 'never';
     return figure('target', {
         title: (reached.length > 1 ? 'Seed by seed ' + best.label + ' is first at ' + name : best.label + ' alone reaches ' + name) + ', in ' + fixed(number(of(best).median), d) + ' s' + (never.length ? '; ' + (never.length === 1 ? never[0].label : never.length + ' arms') + ' never' : ''),
-        sub: 'Seconds of training until then: the median over seeds; the line: ' + (reached.some(group => isFinite(number(of(group).low))) ? 'the 95 % interval of the mean' : 'no interval, for there are fewer than three seeds')
+        sub: 'Seconds of training until then: the median over seeds, small: each run; the line: ' + (reached.some(group => isFinite(number(of(group).low))) ? 'the 95 % interval of the mean' : 'no interval, for there are fewer than three seeds')
             + '. Beside it the time in that of ' + all.groups[0].label + ', seed by seed.',
         source: (target.asked_for ? 'The target was asked for. ' : 'The target is the worst end of the runs that learned. ') + 'runs.csv and compare.json have the numbers.',
         draw: width => {
             const narrow = width < 700, pitch = narrow ? 46 : 26, names = narrow ? 0 : Math.min(Math.max(...rows.map(group => wide(group.label, 12, true))) + 16, width * 0.28);
             const behind = narrow ? 12 : Math.max(...rows.map(group => wide(beside(group)))) + wide('10,000 s') + 34;
-            const ends = reached.flatMap(group => [number(of(group).median), Math.max(number(of(group).low), 0), number(of(group).high)]).filter(isFinite);
+            const ends = rows.flatMap(group => [number(of(group).median), Math.max(number(of(group).low), 0), number(of(group).high), ...group.to_target.each.map(number)]).filter(isFinite);
             const log = Math.min(...ends) > 0 && Math.max(...ends) > 40 * Math.min(...ends);
             const bottom = rows.length * pitch + 4, x = axis(log ? Math.min(...ends) * 0.8 : 0, Math.max(...ends) * 1.03, names + 8, width - behind, {log});
             const picture = canvas(width, bottom + 40, x_axis(x, 2, bottom, (all.virtual ? 'virtual seconds' : 'seconds') + ' to ' + name, width - 2));
@@ -463,6 +477,7 @@ function target_figure(all) {
                 const y = i * pitch + (narrow ? 32 : 16), it = of(group), at = number(it.median), text = time(group);
                 picture.append(s('text', {class: 'label' + (group === best ? ' strong' : ''), x: narrow ? 2 : names, y: narrow ? y - 16 : y + 4, 'text-anchor': narrow ? 'start' : 'end'},
                                  clipped(group.label, narrow ? width - 16 - wide(beside(group, true)) : names)));
+                for (const one of group.to_target.each.map(number).filter(isFinite)) picture.append(mark(looks[group.arm], x.place(one), y, {small: true, hollow: true}));
                 if (isFinite(at)) {
                     const low = Math.max(number(it.low), x.low), high = number(it.high);
                     if (isFinite(low) && isFinite(high)) picture.append(s('line', {class: 'whisker h' + looks[group.arm].hue, x1: x.place(low), x2: x.place(high), y1: y, y2: y}));
@@ -536,12 +551,8 @@ function tables(all) {
         simple('training', 'seconds', {unit: 's'}), simple('pace', 'images_per_second', {unit: 'examples/s'}), simple('final loss', 'train_loss'),
         ...(scored ? [simple('test accuracy', 'test_accuracy', {unit: '%', scale: 0.01}), {head: 'accuracy is', unit: 'within ' + all.margin + ' points', cell: group => (group.beside_reference || {}).accuracy_parity || '\u2013', known: 1}] : []),
         simple('waiting', 'wait_seconds', {unit: 's a worker'}), simple('moved', 'exchanged_bytes', {unit: size[1], scale: size[0]}),
-        simple('dropped', 'dropped', {unit: '% of examples', scale: 0.01}), simple('longer leaves', 'longer_leaves', {unit: '%', scale: 0.01}), simple('others', 'others_share', {unit: '% of processors', scale: 0.01})]), groups));
-    const stale = shown([name, simple('mean', 'staleness_mean'), simple('deviation', 'staleness_deviation'), simple('p50', 'staleness_p50'), simple('p99', 'staleness_p99'),
-        simple('most', 'staleness_max'), simple('spread of a read', 'spread_mean'), simple('sent back', 'sent_back', {unit: '%', scale: 0.01}), simple('lost', 'lost', {unit: '%', scale: 0.01}),
-        simple('rate', 'rate_factor', {unit: 'times'}), simple('compensated', 'compensated', {unit: '%', scale: 0.01})]);
-    const old = groups.filter(group => number(group.staleness_mean.mean) >= 0);
-    if (old.length) out.push(table('Staleness, in updates', stale, old));
+        simple('dropped', 'dropped', {unit: '% of examples', scale: 0.01}), simple('longer leaves', 'longer_leaves', {unit: '%', scale: 0.01}), simple('others', 'others_share', {unit: '% of processors', scale: 0.01}), simple('sent back', 'sent_back', {unit: '%', scale: 0.01}), simple('lost', 'lost', {unit: '%', scale: 0.01}),
+        simple('rate', 'rate_factor', {unit: 'times'}), simple('compensated', 'compensated', {unit: '%', scale: 0.01})]), groups));
     return h('section', {}, heading('numbers', 'All numbers'), ...out,
         para(PLUS_MINUS + ': the sample standard deviation, of three seeds at least. The same as text: table.txt, table.md, table.tex, runs.csv.', 'faint'));
 }
@@ -571,7 +582,7 @@ function finding(all) {
 
 function show_comparison(all, points, methods, steps) {
     /* What is so in all arms does not tell them apart. */
-    if (unique(all.groups.map(group => group.workers)).length === 1) all.groups.forEach(group => { group.label = group.label.replace(/, \d+ workers?(?=,|$)/, ''); });
+    if (unique(all.groups.map(group => group.workers)).length === 1) all.groups.forEach(group => { group.label = group.label.replace(/,\s\d+\sworkers?(?=,|$)/, ''); });
     const labels = Object.fromEntries(all.groups.map(group => [group.arm, group.label]));
     const given = all.groups.filter(group => group.given || group.options).map(group => h('li', {}, group.label + ': ', h('code', {}, [group.given, group.options].filter(Boolean).join(' '))));
     const to_come = all.runs_planned - all.runs_done - all.failed.length;
@@ -783,6 +794,7 @@ function show(title, parts) {
     const contents = sections.flatMap(part => part.querySelector && part.querySelector('h2') ? [part.querySelector('h2')] : []);
     const nav = h('nav', {'aria-label': 'Contents'}, contents.map(one => h('a', {href: '#' + one.id}, one.textContent)));
     root.replaceChildren(sections[0], nav, ...sections.slice(1));
+    explain(sections.slice(1));
     draw_all();
     alone();
 }

@@ -50,6 +50,7 @@ bool table_number(size_t index, const char **name, record_number_fn **number);
  *                                "sum" + "renewed" is from "expected", "histogram": [..]},
  *                  "to_target": {"runs", "reached",
  *                      "seconds": {"mean", "deviation", "low", "high", "level", "count", "median", "olympic"},
+ *                      "each": [seconds of every run],
  *                      "batches", "updates", "examples", "worker_seconds", "exchanged_bytes": {..},
  *                      "ladder": [{"reached", "came_back", "ended_short", "diverged", "unknown": runs,
  *                                  "median": seconds, "time": {..} beside the reference}]},

@@ -215,6 +215,11 @@ class Look:
                 self.fault(where, fault)
             if pictures:
                 self.picture(f"{pictures}/{name}-{width}-{scheme}.png")
+        for eyes in ["protanopia", "deuteranopia"] if pictures else []:
+            self.open(path, 1280, "light")
+            self.tell("Emulation.setEmulatedVisionDeficiency", type=eyes)
+            self.picture(f"{pictures}/{name}-{eyes}.png")
+        self.tell("Emulation.setEmulatedVisionDeficiency", type="none")
 
     def figures(self, name, path):
         self.open(path, 1280, "light")
@@ -284,7 +289,7 @@ def follow(pictures, url, steps):
     look = Look()
     try:
         look.driver.get(url)
-        for command, expected in zip(steps[::2], steps[1::2]):
+        for step, (command, expected) in enumerate(zip(steps[::2], steps[1::2])):
             if command.startswith("press "):
                 look.ask(PRESS, command[6:])
             else:
@@ -295,6 +300,7 @@ def follow(pictures, url, steps):
                     look.fault("live", "does not say " + expected)
                     return look.faults
                 time.sleep(0.2)
+            look.picture(f"{pictures}/live-{step}.png")
         if look.driver.current_url != url.split("#")[0]:
             look.fault("live", "the token stays in the address")
         look.driver.get(look.driver.current_url) # A reload.
@@ -325,7 +331,9 @@ def style(rules):
 
 
 def take(text, other=""):
-    """From the script: it has another hash then, and is let run by it."""
+    """From the script, as it is shipped, without blanks: it has another hash then, and is let run by it."""
+    text = re.sub(r" *([^\w$ ]) *", r"\1", text)
+
     def spoil(page):
         page = page.replace(text, other)
         script = page[page.rindex("<script>") + 8:page.rindex("</script>")]
