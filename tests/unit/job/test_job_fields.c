@@ -307,7 +307,7 @@ TEST_TIMES(what_is_beyond_the_bounds_is_refused, job_field_count)
     if (job_field_is_real(field)) {
         refuse_real(field, (double)NAN, &refused);
         refuse_real(field, (double)INFINITY, &refused);
-        refuse_real(field, -0.001, &refused);
+        refuse_real(field, field->least - 0.001, &refused);
         refuse_real(field, field->most * 1.001, &refused);
         if (field->kind == JOB_FRACTION)
             refuse_real(field, field->most, &refused);

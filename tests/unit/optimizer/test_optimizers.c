@@ -332,7 +332,7 @@ static void expect_settings(const char *name, size_t field, float value, const c
 TEST_PLAIN(settings_out_of_range_are_refused)
 {
     SETTINGS("momentum", momentum, 1.0f, "momentum");
-    SETTINGS("momentum", momentum, -0.1f, "momentum");
+    SETTINGS("momentum", momentum, -1.1f, "momentum");
     SETTINGS("momentum", momentum, NAN, "momentum");
     SETTINGS("adam", beta1, 1.0f, "beta1");
     SETTINGS("adam", beta2, -1.0f, "beta2");
@@ -360,6 +360,7 @@ TEST_PLAIN(settings_in_range_pass)
 {
     for (size_t i = 0; i < CASE_COUNT; i++)
         ck_assert_int_eq(check_settings(&reference_cases[i].settings, NULL), STATUS_OK);
+    SETTINGS("momentum", momentum, -0.9f, "");
     SETTINGS("momentum", momentum, 0.0f, "");
     SETTINGS("adam", beta1, 0.0f, "");
     SETTINGS("adagrad", initial_accumulator, 0.0f, "");
