@@ -154,7 +154,7 @@ SCRIPTS   := .ci/run $(wildcard deploy/*.sh deploy/*/*.sh tests/*.sh tests/*/*.s
 .PHONY: help setup setup-bench setup-check libraries all demo check check-later check-rest check-all tests unit asan tsan sim \
         coverage run-coverage \
         fuzz fuzz-corpus fuzzers bench chaos matrix labs \
-        size book include-direction format format-check script-check validate shapes tidy install uninstall clean benches \
+        size book include-direction format format-check script-check validate shapes figures tidy install uninstall clean benches \
         run-tests bench-known engines bare image deb mutants FORCE
 
 help: ## this list
@@ -288,6 +288,10 @@ shapes: setup-check ## published shapes in virtual time; ratios of comparisons
 labs: setup-check ## the labs: red without their solutions, green with them
 	@$(AGAIN) all
 	@$(RUN_TESTS) tests/processes/labs.sh
+
+figures: setup-check ## eight papers' figures in build/figures (20 minutes)
+	@$(AGAIN) all
+	@tests/validation/figures.sh $(abspath $(BUILD))
 
 unit: setup-check ## the unit tests alone
 	@$(AGAIN) tests

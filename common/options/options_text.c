@@ -128,7 +128,7 @@ static const struct program_text program_texts[] = {
      "name is a setting in which arms differ (workers, momentum, backup-workers), mode, arm, "
      "comparison "
      "(its folder), a column of runs.csv, time or work (seconds and examples to the target), "
-     "ms_per_update, or step_p50 and step_p99, milliseconds of a step.",
+     "ms_per_update, or step_p50 and step_p99, milliseconds of a batch with --report-every 1.",
      "  syncopate figure --x workers --y images_per_second --by mode \\\n"
      "      --ratio --log xy --ideal 1:1,30:30 --out speed-up.html runs/10Gbit"},
     {OPTION_REPLAY, "PATH [options]", "the path of a run's folder",

@@ -126,7 +126,7 @@ function axis(low, high, from, to, options = {}) {
     if (options.nice) low = Math.floor(low / step + 1e-9) * step;
     const ticks = [];
     for (let i = Math.ceil(low / step - 1e-9); i * step <= high + step * 1e-9; i++) ticks.push(i * step);
-    const d = Math.max(0, -Math.floor(Math.log10(step) + 1e-9)) + (step / 10 ** Math.floor(Math.log10(step) + 1e-9) === 2.5 ? 1 : 0);
+    const d = Math.max(0, (step / 10 ** Math.floor(Math.log10(step) + 1e-9) === 2.5 ? 1 : 0) - Math.floor(Math.log10(step) + 1e-9));
     return {place: value => from + (to - from) * (value - low) / (high - low), low, high, ticks, write: tick => fixed(tick, d)};
 }
 

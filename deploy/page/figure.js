@@ -1,19 +1,19 @@
 /* figure.js - the page of one figure: dots with intervals, a line through medians, or a heat map. Its data is
  * figure.json: what `syncopate figure` was asked (title, notes, x, y, by, ratio, log, ideal, map) and lines, each
- * {label, points: [{x, median, low, high, runs}]}. */
+ * {label, points: [{x, value, low, high, runs}]}. */
 
 const NAMES = {time: 'seconds to the target', work: 'examples to the target', seconds: 'seconds of training', images_per_second: 'examples a second',
                train_loss: 'final training loss', test_accuracy: 'test accuracy, %', ms_per_update: 'milliseconds an update', staleness_mean: 'staleness, mean, updates',
                'step_p50,step_p99': 'milliseconds a step', 'backup-workers': 'workers that are not waited for', mode: '', comparison: '', arm: ''};
 const named = name => NAMES[name] ?? name.replace(/[-_]/g, ' ');
-const plain = value => String(+value.toPrecision(4)).replace('-', MINUS);
+const plain = value => (Number.isInteger(value) ? fixed(value, 0) : String(+value.toPrecision(3))).replace('-', MINUS);
 
 function points_of(it) {
     const xs = unique(it.lines.flatMap(line => line.points.map(point => point.x))), numeric = xs.every(x => isFinite(+x));
     const at = x => numeric ? +x : xs.indexOf(x);
     return {xs: numeric ? xs.map(Number).sort((a, b) => a - b) : xs, numeric, lines: it.lines.map((line, i) => ({
         label: line.label.replace(/step_p/, 'p'), look: {hue: i % HUES, mark: i, dash: Math.floor(i / HUES) % DASHES.length},
-        points: line.points.map(point => ({x: at(point.x), y: number(point.median), low: number(point.low), high: number(point.high), runs: point.runs}))
+        points: line.points.map(point => ({x: at(point.x), y: number(point.value), low: number(point.low), high: number(point.high), runs: point.runs}))
             .sort((a, b) => a.x - b.x)}))};
 }
 const words_x = (of, it) => it.x === 'comparison' || it.x === 'arm' ? '' : named(it.x) + (of.numeric && it.log.includes('x') ? ' (log)' : '');
@@ -52,7 +52,7 @@ function chart(width, it) {
         });
         if (!inside.length) return;
         const end = inside[inside.length - 1];
-        picture.append(s('path', {class: 'line expected', d: path_of(inside)}, note('ideal')));
+        picture.append(s('path', {class: 'expected', fill: 'none', d: path_of(inside)}, note('ideal')));
         if (!n) picture.append(s('text', {class: 'halo faint', x: end[0] - 8, y: Math.max(end[1], top + 8) + 4, 'text-anchor': 'end'}, 'ideal'));
     });
     /* Of several lines the marks of one x stand beside each other where x is words. */
@@ -86,7 +86,7 @@ function map(width, it) {
     const of = points_of(it), names = Math.max(...of.lines.map(line => wide(line.label, 12, true))) + 14, tall = 44, top = 24;
     const step = (width - names - 4) / of.xs.length, all = of.lines.flatMap(line => line.points.map(point => point.y)).filter(isFinite);
     const scale = it.log.includes('y') ? Math.log : Number, low = scale(Math.min(...all)), high = scale(Math.max(...all)), bottom = top + of.lines.length * tall;
-    const picture = canvas(width, bottom + 44, s('text', {class: 'tick', x: 2, y: 12}, words_y(it) + '; strong colour is more, framed the least of a row'));
+    const picture = canvas(width, bottom + 44, s('text', {class: 'tick', x: 2, y: 12}, words_y(it)));
     of.lines.forEach((line, row) => {
         const best = Math.min(...line.points.map(point => point.y)), y = top + row * tall;
         picture.append(s('text', {class: 'label', x: names - 8, y: y + tall / 2 + 4, 'text-anchor': 'end'}, line.label));
@@ -110,8 +110,8 @@ async function begin() {
     const it = await source.file('figure.json'), runs = it.lines.flatMap(line => line.points.map(point => point.runs)), [few, many] = [Math.min(...runs), Math.max(...runs)];
     const title = it.title || (named(it.y)[0].toUpperCase() + named(it.y).slice(1) + ' by ' + (named(it.x) || it.x));
     const element = figure('figure', {title, source: (it.virtual ? 'Virtual time: ' + it.virtual + '. ' : '') + it.csv + ' has the numbers of every run.',
-        sub: (it.map ? 'Medians' : 'Dots: medians') + ' over ' + (few === many ? counted(many, 'run') : few + ' to ' + many + ' runs')
-            + (!it.map && many >= 3 ? '; bars: the 95 % interval of the mean' + (it.ratio ? ' ratio, seed by seed' : '') : '') + '.',
+        sub: (it.map ? 'Medians' : it.ratio ? 'Dots: mean ratios, seed by seed,' : 'Dots: medians') + ' over ' + (few === many ? counted(many, 'run') : few + ' to ' + many + ' runs')
+            + (it.map ? '; strong colour is more, the least of a row has a frame' : many >= 3 ? '; bars: the 95 % interval of the mean' : '') + '.',
         draw: width => it.map ? map(width, it) : chart(width, it)});
     element.classList.add('chosen');
     document.title = 'Syncopate: ' + title;

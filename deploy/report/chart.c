@@ -1,4 +1,4 @@
-/* chart.c - finds each run's x, line and y by their names; then medians and intervals of each point. */
+/* chart.c - finds each run's x, line and y by their names; then values and intervals of each point. */
 
 #include "deploy/report/chart.h"
 
@@ -26,19 +26,20 @@ static int by_size(const void *a, const void *b)
     return (x > y) - (x < y);
 }
 
-/* Of the steps between points of progress, in milliseconds. */
+/* Of the windows of --report-every, in milliseconds a batch. */
 static double step_quantile(const struct record *record, double part)
 {
-    size_t count = record->point_count;
-    double *steps = count > 1 ? malloc(count * sizeof *steps) : NULL, found = NAN;
-    if (steps == NULL)
-        return found;
-    for (size_t i = 1; i < count; i++) {
-        const struct record_point *a = &record->points[i - 1], *b = &record->points[i];
-        steps[i - 1] = 1000 * (b->training_seconds - a->training_seconds) / (b->step - a->step);
+    double *steps = malloc((record->window_count + 1) * sizeof *steps), found = NAN;
+    size_t count = 0;
+    for (size_t i = 0; steps != NULL && i < record->window_count; i++) {
+        const struct run_window *window = &record->windows[i].window;
+        if (!isnan(window->seconds))
+            steps[count++] = 1000 * window->seconds / (double)(window->end - window->first);
     }
-    qsort(steps, count - 1, sizeof *steps, by_size);
-    found = steps[(size_t)(part * (double)(count - 2) + 0.5)];
+    if (count > 0) {
+        qsort(steps, count, sizeof *steps, by_size);
+        found = steps[(size_t)(part * (double)(count - 1) + 0.5)];
+    }
     free(steps);
     return found;
 }
@@ -127,6 +128,7 @@ static bool value_of(const struct conclusion *conclusion, size_t index, const ch
     const struct group *group = &conclusion->comparison->groups[index];
     const struct record *record = group->record_count > 0 ? group->records[0] : NULL;
     record_number_fn *number = find_number(name);
+    const char *spare = strstr(group->mode_text, "+backup:"); /* "sync+backup:2" */
     if (find_setting(group->config.given, name, value, bytes) ||
         find_setting(group->config.varied, name, value, bytes))
         return true;
@@ -136,6 +138,8 @@ static bool value_of(const struct conclusion *conclusion, size_t index, const ch
         snprintf(value, bytes, "%s", group->config.name);
     else if (strcmp(name, "mode") == 0)
         snprintf(value, bytes, "%s", group->mode_text);
+    else if (strcmp(name, "backup-workers") == 0)
+        snprintf(value, bytes, "%s", spare != NULL ? strchr(spare, ':') + 1 : "0");
     else if (strcmp(name, "workers") == 0)
         snprintf(value, bytes, "%u", group->workers);
     else if (strcmp(name, "ps") == 0 && record != NULL)
@@ -160,10 +164,9 @@ static bool next_name(const char **list, char name[CONFIG_TEXT_MAX])
 
 /* --- rows ------------------------------------------------------------------------------------- */
 
-/* "async, 10Gbit", and of several numbers their names. */
-static enum status name_line(const struct chart *chart, const struct conclusion *conclusion,
-                             size_t index, struct chart_row *row, const char *y,
-                             struct error *error)
+/* "async, 10Gbit", and of several numbers their names. What an arm does not have it is without. */
+static void name_line(const struct chart *chart, const struct conclusion *conclusion, size_t index,
+                      struct chart_row *row, const char *y)
 {
     const char *list = chart->question.by;
     char name[CONFIG_TEXT_MAX], value[CONFIG_TEXT_MAX];
@@ -171,15 +174,30 @@ static enum status name_line(const struct chart *chart, const struct conclusion 
     row->line[0] = '\0';
     while (next_name(&list, name)) {
         if (!value_of(conclusion, index, row->comparison, name, value, sizeof value))
-            return error_set(error, STATUS_INVALID, "--by=%.60s: no arm of %.100s has it", name,
-                             row->comparison);
+            continue;
         bool bare = strtod(value, NULL) == 0 && value[0] != '0';
+        bare = bare || strcmp(name, "comparison") == 0;
         used += (size_t)snprintf(row->line + used, sizeof row->line - used, "%s%s%s%s",
                                  used > 0 ? ", " : "", bare ? "" : name, bare ? "" : " ", value);
         used = used < sizeof row->line ? used : sizeof row->line - 1;
     }
     if (strchr(chart->question.y, ',') != NULL)
         snprintf(row->line + used, sizeof row->line - used, "%s%s", used > 0 ? ", " : "", y);
+}
+
+/* Whether an arm has each. */
+static enum status check_by(const struct chart *chart, const struct conclusion *conclusion,
+                            const char *comparison, struct error *error)
+{
+    char name[CONFIG_TEXT_MAX], value[CONFIG_TEXT_MAX];
+    for (const char *list = chart->question.by; next_name(&list, name);) {
+        bool found = false;
+        for (size_t i = 0; i < conclusion->comparison->group_count; i++)
+            found |= value_of(conclusion, i, comparison, name, value, sizeof value);
+        if (!found)
+            return error_set(error, STATUS_INVALID, "--by=%.60s: no arm of %.100s has it", name,
+                             comparison);
+    }
     return STATUS_OK;
 }
 
@@ -213,7 +231,7 @@ static enum status add_group(struct chart *chart, const struct conclusion *concl
             return error_set(error, STATUS_INVALID,
                              "--y=%.60s: no number of a run; needs time, work or one of runs.csv",
                              y);
-        status = name_line(chart, conclusion, index, &row, y, error);
+        name_line(chart, conclusion, index, &row, y);
         for (size_t i = 0; status == STATUS_OK && i < trials->count; i++) {
             row.seed = trials->list[i].seed;
             row.y = measure(conclusion, &trials->list[i], y);
@@ -234,10 +252,11 @@ static enum status add_all(struct chart *chart, const struct conclusion *conclus
     char name[CONFIG_TEXT_MAX];
     const char *slash = memrchr(path, '/', length - 1), *base = slash != NULL ? slash + 1 : path;
     snprintf(name, sizeof name, "%.*s", (int)(path + length - base), base);
-    if (comparison->record_count > 0)
-        snprintf(chart->cluster, sizeof chart->cluster, "%s",
-                 comparison->records[0]->config.cluster);
-    enum status status = STATUS_OK;
+    const char *cluster =
+        comparison->record_count > 0 ? comparison->records[0]->config.cluster : "";
+    bool same = chart->count == 0 || strcmp(chart->cluster, cluster) == 0;
+    snprintf(chart->cluster, sizeof chart->cluster, "%s", same ? cluster : "clusters that differ");
+    enum status status = check_by(chart, conclusion, name, error);
     for (size_t i = 0; status == STATUS_OK && i < comparison->group_count; i++)
         status = add_group(chart, conclusion, i, name, error);
     return status;
@@ -322,6 +341,13 @@ static void put_real(struct json_writer *writer, const char *name, double value)
         json_writer_real(writer, name, value);
 }
 
+/* Runs of one arm, at one place. */
+static bool same_point(const struct chart_row *a, const struct chart_row *b)
+{
+    return strcmp(a->line, b->line) == 0 && strcmp(a->x, b->x) == 0 &&
+           strcmp(a->arm, b->arm) == 0 && strcmp(a->comparison, b->comparison) == 0;
+}
+
 static void put_point(struct json_writer *writer, const struct chart *chart, size_t first)
 {
     double values[STATISTICS_MAX], beside[STATISTICS_MAX];
@@ -329,31 +355,30 @@ static void put_point(struct json_writer *writer, const struct chart *chart, siz
     size_t count = 0;
     for (size_t i = first; i < chart->count && count < STATISTICS_MAX; i++) {
         const struct chart_row *row = &chart->rows[i];
-        if (strcmp(row->line, of->line) != 0 || strcmp(row->x, of->x) != 0)
+        if (!same_point(row, of))
             continue;
         values[count] = row->y;
         beside[count++] = row->beside;
     }
     struct estimate estimate = chart->question.ratio ? statistics_ratio(values, beside, count)
                                                      : statistics_mean(values, count);
-    for (size_t i = 0; chart->question.ratio && i < count; i++)
-        values[i] /= beside[i];
     json_writer_object(writer, NULL);
     json_writer_text(writer, "x", of->x);
-    put_real(writer, "median", statistics_median(values, count));
+    put_real(writer, "value",
+             chart->question.ratio ? estimate.value : statistics_median(values, count));
     put_real(writer, "low", estimate.low);
     put_real(writer, "high", estimate.high);
     json_writer_u64(writer, "runs", count);
     json_writer_end(writer);
 }
 
-/* Whether it is the first of its line, or with at_x of its point. */
-static bool is_first(const struct chart *chart, size_t index, bool at_x)
+/* Whether it is the first of its line, or of its point. */
+static bool is_first(const struct chart *chart, size_t index, bool of_point)
 {
     const struct chart_row *row = &chart->rows[index];
     for (size_t i = 0; i < index; i++)
-        if (strcmp(chart->rows[i].line, row->line) == 0 &&
-            (!at_x || strcmp(chart->rows[i].x, row->x) == 0))
+        if (of_point ? same_point(&chart->rows[i], row)
+                     : strcmp(chart->rows[i].line, row->line) == 0)
             return false;
     return true;
 }

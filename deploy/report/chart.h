@@ -2,8 +2,8 @@
  *
  * A name is a setting in which configurations differ (momentum, workers, backup-workers), mode, arm, comparison
  * (its folder), or a number of a run: those of compare.json (table.h), with time and work, the seconds and
- * examples to the comparison's target; ms_per_update; step_p50 and step_p99, milliseconds of a step between two
- * points of progress. A diverged run's loss, and the time of a run that missed the target, are infinite.
+ * examples to the comparison's target; ms_per_update; step_p50 and step_p99, milliseconds of a batch
+ * in windows of --report-every. A diverged run's loss, and the time of a run that missed the target, are infinite.
  *
  * Ownership: chart_free. Threads: plain values. */
 
@@ -27,7 +27,7 @@ struct chart {
     struct chart_question question;
     struct chart_row *rows; /* [count], owned. */
     size_t count;
-    char cluster[128]; /* Of virtual time; "". */
+    char cluster[256]; /* Of virtual time; "". */
 };
 
 /* Adds the runs of a comparison's folder. STATUS_INVALID: nothing has this name; else as reopened_read. */
@@ -36,7 +36,8 @@ void chart_free(struct chart *chart);
 
 /* Once all are there: a line for each run, line,x,comparison,arm,seed,y,beside (what y is divided by). */
 void chart_write_csv(FILE *stream, struct chart *chart);
-/* "lines": [{"label", "points": [{"x", "median", "low", "high", "runs"}]}], an infinite number as "inf". */
+/* "lines": [{"label", "points": [{"x", "value", "low", "high", "runs"}]}], an infinite number as "inf". The value is
+ * the median, of a ratio the mean over pairs. */
 void chart_write_json(struct json_writer *writer, struct chart *chart);
 
 #endif

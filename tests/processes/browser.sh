@@ -22,7 +22,7 @@ small=(--data synthetic:600 --model softmax --epochs 2)
 times=(--compute "lognormal:20ms,0.3" --straggle "0.05:pareto:10")
 run two 0 syncopate compare "${small[@]}" --out "$work/two"
 run many 0 syncopate compare --virtual "${small[@]}" "${times[@]}" --modes sync,async,ssp:2,allreduce,sync+backup:1 --workers 2,4 \
-    --seeds 3 --micro-batch 8 --out "$work/many"
+    --seeds 3 --micro-batch 8 --report-every 1 --out "$work/many"
 run one 0 syncopate compare --virtual "${small[@]}" --workers 4 --compute constant:5ms --seeds 1 --out "$work/one"
 run diverged 0 syncopate compare --virtual "${small[@]}" --vary learning-rate=0.1,1e6 --seeds 3 --out "$work/diverged"
 # Runs: one that loses a worker and a server, one of the modes without staleness; and a trace alone.
