@@ -193,7 +193,7 @@ function lanes(width, trace, window_, name) {
                 : kind === 'wait' ? ' for ' + whom : look === 'message' ? ': ' + what : kind === 'apply' && other >= 0 ? ' the gradient of ' + whom : '');
             if (kind === 'compute' && !window_.together) {
                 const before = versions.filter(([at]) => at <= from + 1e-6).pop(), after = versions.find(([at]) => at >= to - 1e-6);
-                if (before && after && after[1] > before[1]) { /* Not where all went back between. */
+                if (before && after && after[1] > before[1] && window_.spans.some(one => one[0] === of && one[1] === 'exchange' && one[4] === step)) { /* Not of one that was killed. */
                     const old = after[1] - 1 - before[1];
                     text = before[1] + ' \u2192 ' + (after[1] - 1) + ', ' + old + ' old';
                     words += ': from version ' + before[1] + ', applied at ' + (after[1] - 1) + ', ' + counted(old, 'update') + ' old';
