@@ -1,4 +1,4 @@
-/* check_4.c - lab 4: every batch once, whoever is killed, and none too old. */
+/* check_4.c - lab 4: every batch once, with losses, and none too old. */
 
 #include <stdio.h>
 
