@@ -1,7 +1,8 @@
 #!/usr/bin/env bash
 # labs.sh - each lab is red for a student who has done nothing, and green with its solution (deploy/labs/solutions).
 # promises: labs
-# test: once
+# test: once later
+# needs: python3
 # shellcheck source=tests/processes/lib.sh
 . "$(dirname "$0")/lib.sh"
 solutions=$(cd "$(dirname "$0")/../.." && pwd)/deploy/labs/solutions
@@ -40,3 +41,14 @@ says nameless 'has no "name"'
 run missing 5 syncopate lab check 0 --answers "$work/none.json"
 run unknown 2 syncopate lab check 99
 ok "answers without a name, missing ones and unknown labs are refused"
+
+mkdir -p "$work"/hands/{ada,eve,teacher}
+cp "$work/0/answers.json" "$work/hands/teacher"
+cp "$work/wrong.json" "$work/hands/ada/answers.json"
+echo '{"0": nonsense' >"$work/hands/eve/answers.json"
+"$solutions/../grade.sh" "$work/hands" "$build/syncopate" >"$work/grade.log" || fail "grade ends with exit code $?"
+says grade '^name,lab 0,lab 1,'
+says grade '^ada,2/4,,'
+says grade '^eve,,,'
+says grade '^teacher,4/4,,'
+ok "grade.sh has a line for each hand-in"
