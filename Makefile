@@ -89,7 +89,7 @@ TESTLIB  := $(call objects,tests/lib)
 # What the programs say of themselves: the manual, and what shells need to complete their options. (Named
 # here as well, so that uninstall need not build them; tests/processes/install.sh compares.)
 PAGES     := $(patsubst %,$(BUILD)/man1/syncopate%.1,\
-    -calibrate -compare -completion -evaluate -export -inspect -keygen -lab -launch -leave -man -probe -ps -replay -run -serve \
+    -calibrate -compare -completion -evaluate -export -figure -inspect -keygen -lab -launch -leave -man -probe -ps -replay -run -serve \
     -simulate -task -trace -verify -worker) \
     $(BUILD)/man1/syncopate.1
 DOCUMENTS := $(PAGES) $(addprefix $(BUILD)/completion/,bash zsh fish)
@@ -98,6 +98,9 @@ ZSHDIR    := $(PREFIX)/share/zsh/site-functions
 FISHDIR   := $(PREFIX)/share/fish/vendor_completions.d
 # For programs in C whose gradients are asked for (worker/program/syncopate.h).
 LIBRARY   := $(BUILD)/libsyncopate.a $(BUILD)/libsyncopate.so.0
+# What a class unpacks; libraries are within it.
+CLASS     := $(BUILD)/../class/syncopate-class
+CLASS_PROGRAMS := $(PROGRAMS:$(BUILD)/%=$(CLASS)/bin/%)
 UNITS_D   := $(wildcard deploy/systemd/*.service)
 INSTALLED := $(UNITS_D:deploy/systemd/%=$(UNITDIR)/%) $(PROGRAMS:$(BUILD)/%=$(BINDIR)/%) $(PAGES:$(BUILD)/%=$(MANDIR)/%) $(ZSHDIR)/_syncopate \
     $(foreach p,syncopate syncopate-ps syncopate-worker,$(BASHDIR)/$p $(FISHDIR)/$p.fish) \
@@ -154,7 +157,7 @@ SCRIPTS   := .ci/run $(wildcard deploy/*.sh deploy/*/*.sh tests/*.sh tests/*/*.s
 .PHONY: help setup setup-bench setup-check libraries all demo check check-later check-rest check-all tests unit asan tsan sim \
         coverage run-coverage \
         fuzz fuzz-corpus fuzzers bench chaos matrix labs \
-        size book include-direction format format-check script-check validate shapes figures tidy install uninstall clean benches \
+        class grade size book include-direction format format-check script-check validate shapes figures tidy install uninstall clean benches \
         run-tests bench-known engines bare image deb mutants FORCE
 
 help: ## this list
@@ -293,6 +296,16 @@ figures: setup-check ## eight papers' figures in build/figures (20 minutes)
 	@$(AGAIN) all
 	@tests/validation/figures.sh $(abspath $(BUILD))
 
+class: setup ## labs without a compiler: build/class/syncopate-class.tar.gz
+	@rm -rf $(CLASS)
+	@$(AGAIN) $(CLASS_PROGRAMS)
+	@deploy/labs/pack.sh $(CLASS)
+
+grade: setup ## check each lab of each hand-in; DIR=submissions
+	@$(AGAIN) all
+	@$(if $(DIR),,$(error takes DIR=FOLDER))deploy/labs/grade.sh $(DIR) $(BUILD)/syncopate >$(BUILD)/../grade.csv
+	@awk -F , '{ yes += /",[0-9]+,yes,/ } END { print NR - 1 " checks, " yes " passed: build/grade.csv" }' $(BUILD)/../grade.csv
+
 unit: setup-check ## the unit tests alone
 	@$(AGAIN) tests
 	@$(RUN_TESTS) $(UNIT) $(TALKS)
@@ -401,23 +414,25 @@ $(BUILD)/lib%.a:
 LINKED = $(filter %.o,$^) $(filter %.a,$^)
 
 # Its cores are those of virtual time.
-$(BUILD)/syncopate: $(BUILD)/deploy/syncopate_main.o $(DEPLOY_A) $(WORKER_CHECKED_A) $(PS_CHECKED_A) $(COMMON_A)
-$(BUILD)/syncopate-ps: $(BUILD)/ps/ps_main.o $(if $(SANITIZE),$(PS_CHECKED_A),$(PS_A)) $(COMMON_A)
-$(BUILD)/syncopate-worker: $(BUILD)/worker/worker_main.o $(if $(SANITIZE),$(WORKER_CHECKED_A),$(WORKER_A)) $(COMMON_A)
+$(BUILD)/syncopate $(CLASS)/bin/syncopate: $(BUILD)/deploy/syncopate_main.o $(DEPLOY_A) $(WORKER_CHECKED_A) $(PS_CHECKED_A) $(COMMON_A)
+$(BUILD)/syncopate-ps $(CLASS)/bin/syncopate-ps: $(BUILD)/ps/ps_main.o $(if $(SANITIZE),$(PS_CHECKED_A),$(PS_A)) $(COMMON_A)
+$(BUILD)/syncopate-worker $(CLASS)/bin/syncopate-worker: $(BUILD)/worker/worker_main.o $(if $(SANITIZE),$(WORKER_CHECKED_A),$(WORKER_A)) $(COMMON_A)
 # The same, whose cores look at themselves, that stop at hold points (common/events/hold.h), and whose clock a test
 # pushes ahead (common/base/clock.h): tests/processes/lib.sh.
 CHECKED_PROGRAMS := $(BUILD)/checked/syncopate-ps $(BUILD)/checked/syncopate-worker
 $(BUILD)/checked/syncopate-ps: $(BUILD)/checked/ps/ps_main.o $(BUILD)/checked/common/base/clock.o $(PS_CHECKED_A) $(COMMON_A)
 $(BUILD)/checked/syncopate-worker: $(BUILD)/checked/worker/worker_main.o $(BUILD)/checked/common/base/clock.o $(WORKER_CHECKED_A) $(COMMON_A)
 # The one object that another commit makes anew; tests are linked without it (common/options/options.c).
-$(PROGRAMS) $(CHECKED_PROGRAMS): $(BUILD)/commit.o
+$(PROGRAMS) $(CHECKED_PROGRAMS) $(CLASS_PROGRAMS): $(BUILD)/commit.o
 $(BUILD)/commit.o: $(BUILD)/commit
 	@printf 'extern const char syncopate_commit[];\nconst char syncopate_commit[] = "%s";\n' \
 	    '$(if $(COMMIT), (commit $(COMMIT)))' | $(CC) $(filter-out -MMD -MP,$(ALL_CFLAGS)) -x c -c -o $@ -
 $(BUILD)/commit: $(if $(filter-out x$(COMMIT),x$(shell cat $(BUILD)/commit 2>/dev/null)),FORCE)
 	@mkdir -p $(@D)
 	@echo '$(COMMIT)' >$@
-$(PROGRAMS) $(CHECKED_PROGRAMS):
+$(CLASS_PROGRAMS): PKG_LIBS += -s -Wl,--disable-new-dtags,-rpath,'$$ORIGIN/../lib'
+$(PROGRAMS) $(CHECKED_PROGRAMS) $(CLASS_PROGRAMS):
+	@mkdir -p $(@D)
 	$(STEP) $(CC) $(ALL_CFLAGS) -o $@ $(LINKED) $(ALL_LIBS)
 
 # Whatever links it: libc alone, C99, and no name but its own.

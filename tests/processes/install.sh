@@ -183,6 +183,18 @@ else
 fi
 ok "the library needs libc alone, exports what its header declares, and is what C99 and pkg-config take; the example trains with it"
 
+# --- a class without a compiler --------------------------------------------------------------------
+make_it class || fail "make class fails"
+tar -xzf "$build/../class/syncopate-class.tar.gz" -C "$work"
+class=$work/syncopate-class
+ldd "$class"/bin/* | sed -nE 's/.* => (\/[^ ]+) .*/\1/p' >"$work/libraries.log"
+if grep -v "^$class/" "$work/libraries.log" | grep -qvE '/lib(c|m|pthread|resolv|dl|rt)\.so'; then fail "libraries: the class lacks some"; fi
+env -i "$class/bin/syncopate" lab check 0 --answers "$root/deploy/labs/solutions/0/answers.json" >"$work/lab.log" 2>&1 || fail "lab: the class has none"
+env -i "$class/bin/syncopate" run --data "$class/data" --model softmax --steps 8 --out "$work/images" >"$work/images.log" 2>&1 ||
+    fail "images: the class does not train"
+grep -q '"examples": 5000,' "$work/images/run.json" || fail "images: the class has not 5,000"
+ok "what make class packs needs glibc alone, checks a lab and trains on its 5,000 images"
+
 echo "not ours" >"$work/a/usr/bin/other"
 make_it uninstall DESTDIR="$work/a" PREFIX=/usr || fail "make uninstall fails"
 if [ "$(files "$work/a")" != ./usr/bin/other ]; then

@@ -5,7 +5,7 @@
 # needs: python3
 # shellcheck source=tests/processes/lib.sh
 . "$(dirname "$0")/lib.sh"
-solutions=$(cd "$(dirname "$0")/../.." && pwd)/deploy/labs/solutions
+labs=$(cd "$(dirname "$0")/../.." && pwd)/deploy/labs solutions=$(cd "$(dirname "$0")/../.." && pwd)/deploy/labs/solutions
 
 run list 0 syncopate lab
 numbers=$(sed -n 's/^Lab \([0-9]*\): .*/\1/p' "$work/list.log")
@@ -42,13 +42,25 @@ run missing 5 syncopate lab check 0 --answers "$work/none.json"
 run unknown 2 syncopate lab check 99
 ok "answers without a name, missing ones and unknown labs are refused"
 
-mkdir -p "$work"/hands/{ada,eve,teacher}
-cp "$work/0/answers.json" "$work/hands/teacher"
-cp "$work/wrong.json" "$work/hands/ada/answers.json"
-echo '{"0": nonsense' >"$work/hands/eve/answers.json"
-"$solutions/../grade.sh" "$work/hands" "$build/syncopate" >"$work/grade.log" || fail "grade ends with exit code $?"
-says grade '^name,lab 0,lab 1,'
-says grade '^ada,2/4,,'
-says grade '^eve,,,'
-says grade '^teacher,4/4,,'
-ok "grade.sh has a line for each hand-in"
+# --- a class ---------------------------------------------------------------------------------------
+mkdir -p "$work"/class/{teacher,broken,none,'O"Neil, Pat'}
+cp "$solutions"/1/* "$work/class/teacher"
+cp "$solutions"/1/* "$work/class/O\"Neil, Pat"
+echo '{"name": ' >"$work/class/broken/answers.json"
+LABS=1 "$labs/grade.sh" "$work/class" "$build/syncopate" >"$work/class.log" 2>&1 || fail "class: there are no rows"
+says class '^student,lab,passed,seconds,reason$'
+says class '^"teacher",1,yes,[0-9.]+,""$'
+says class '^"O""Neil, Pat",1,no,[0-9.]+,"lab 1: [0-9]+ of 15: .*step_loss'
+says class '^"broken",1,no,[0-9.]+,".*answers.json: .*"$'
+says class '^"none",1,no,[0-9.]+,".*answers.json: .*"$'
+mkdir -p "$work"/{hanging,second}/ada
+cp "$solutions"/3/* "$work/hanging/ada"
+cp "$solutions"/3/* "$work/second/ada"
+echo 'import signal, time; signal.signal(signal.SIGTERM, signal.SIG_IGN); time.sleep(1000)' >"$work/hanging/ada/3.py"
+LABS=3 LIMIT=1 "$labs/grade.sh" "$work/hanging" "$build/syncopate" >"$work/hanging.log" 2>&1 || fail "hanging: there is no row"
+says hanging '^"ada",3,no,[0-9.]+,"more than 1 s"$'
+# It answers in the four runs of the first check alone.
+sed -i '1i import os, sys; open("'"$work"'/runs", "a").write("x"); os.path.getsize("'"$work"'/runs") > 4 and sys.exit(1)' "$work/second/ada/3.py"
+LABS=3 UNSEEN=plum "$labs/grade.sh" "$work/second" "$build/syncopate" >"$work/second.log" 2>&1 || fail "second: there is no row"
+says second '^"ada",3,no,[0-9.]+,"seed of plum: lab 3: [0-9]+ of 11: bits_2 '
+ok "of a class each hand-in is a row: right, copied, broken, missing, one that hangs, and one for a single seed"
