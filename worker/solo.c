@@ -350,7 +350,7 @@ static enum status evaluate(struct state *s, struct error *error)
         return status;
     double took = seconds_since(began_us, now_us);
     event(s->solo->listener, EVENT_SCORED, .step = s->step, .examples = score.examples,
-          .loss = score.loss, .correct = score.correct, .us = (uint64_t)(1e6 * took));
+          .loss_sum = score.loss, .correct = score.correct, .us = (uint64_t)(1e6 * took));
     s->worker.evaluate_seconds += took;
     const struct tally tally = {score.loss, score.correct, score.examples, 1};
     s->summary.test.loss = score.not_finite > 0 ? (double)NAN : tally_loss(&tally, s->job);
