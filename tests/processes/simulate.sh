@@ -5,6 +5,7 @@
 # any other; what cannot be is refused in one line. And calibrate: this host, measured, is a cluster file that simulate
 # takes, and its figures are such as a computer can have.
 # test: later
+# uses: python3
 # promises: bits-together clock colocated virtual virtual-policy virtual-run windows
 # shellcheck source=tests/processes/lib.sh
 . "$(dirname "$0")/lib.sh"

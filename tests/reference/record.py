@@ -39,7 +39,7 @@ class Session:
     """A file of the record: its segment, and its blocks."""
 
     def __init__(self, path):
-        self.r = r = Reader(path, b"syncopate-record\3\0\0\0")
+        self.r = r = Reader(path, b"syncopate-record\4\0\0\0")
         r.skip(4 + 8)
         self.number = r.fixed(8)
         r.skip(32 + 4)
@@ -61,7 +61,7 @@ class Session:
                 number = base = 0
                 while r.at < behind:
                     number += r.n()
-                    worker, ticket, batch, clock = r.n(), r.n(), r.n(), r.n()
+                    worker, ticket, batch, clock, _rate = (r.n() for _ in range(5))
                     bases = [base := base + r.d()]
                     for _ in self.sizes[1:]:
                         bases.append(bases[-1] + r.d())
