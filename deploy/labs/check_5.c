@@ -52,6 +52,8 @@ void check_5(struct lab_check *check)
     if (!lab_policy(check, "5.py"))
         return;
     train(check, &own, workers);
+    if (!lab_ended(check, "5.py"))
+        return; /* The record is empty. */
     check->policy[0] = '\0';
     train(check, &plain, workers);
     lab_judge(check, "time", own.summary.seconds <= AT_MOST * plain.summary.seconds,

@@ -10,6 +10,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "common/store/run_record.h"
 #include "deploy/command/command.h"
 
 #define ANSWERS_MAX   (1 << 20)
@@ -17,7 +18,7 @@
 #define WORDS_MAX     64
 
 /* To be kept in order. */
-#define LABS(LAB) LAB(0) LAB(1) LAB(2) LAB(3) LAB(4) LAB(5) LAB(7) LAB(8) LAB(9)
+#define LABS(LAB) LAB(0) LAB(1) LAB(2) LAB(3) LAB(4) LAB(5) LAB(6) LAB(7) LAB(8) LAB(9)
 
 /* Each text is within the program, with a zero behind it. */
 #define TEXT(n)                                                                                    \
@@ -103,10 +104,49 @@ bool lab_policy(struct lab_check *check, const char *file)
     return false;
 }
 
+bool lab_ended(struct lab_check *check, const char *file)
+{
+    if (check->failed)
+        lab_judge(check, file, false, "does not bring its run to the end");
+    return !check->failed;
+}
+
 static int remove_one(const char *path, const struct stat *about, int kind, struct FTW *place)
 {
     (void)about, (void)kind, (void)place;
     return remove(path);
+}
+
+static void add_rate(struct lab_rates *rates, double rate)
+{
+    rates->least = rates->count == 0 ? rate : fmin(rates->least, rate);
+    rates->most = fmax(rates->most, rate);
+    rates->mean += (rate - rates->mean) / ++rates->count;
+}
+
+/* Of one chunk's places in the record of this run. */
+static void read_rates(struct lab_rates *rates, const char *out)
+{
+    struct run_record_reader reader = {0};
+    const struct run_record_interval *interval = &reader.interval;
+    struct error error;
+    char path[DISK_PATH_MAX];
+    void *bytes = NULL;
+    size_t count = 0;
+    *rates = (struct lab_rates){0};
+    run_record_path(path, out, 1);
+    if (disk_posix.read_file(disk_posix.context, path, RUN_RECORD_BYTES_MAX, &bytes, &count,
+                             &error) == STATUS_OK &&
+        run_record_reader_open(&reader, path, bytes, count, &error) == STATUS_OK)
+        while (run_record_reader_next(&reader, &error) == STATUS_OK)
+            for (uint64_t i = interval->from.batches;
+                 i < interval->to.batches && interval->computation_count > 0; i++) {
+                struct run_record_place place = interval->places[i - interval->from.batches];
+                if (!place.skipped)
+                    add_rate(rates, interval->computations[place.computation].rate);
+            }
+    run_record_reader_close(&reader);
+    free(bytes);
 }
 
 /* An exit code. The line, parted at blanks, is taken apart. policy: "" for none. */
@@ -144,6 +184,7 @@ void lab_simulate(struct lab_check *check, struct record *record, const char *wo
         code = run_command(OPTION_SIMULATE, command_simulate, line, check->policy);
         if (code == EXIT_DONE && record_read(record, out, &error) != STATUS_OK)
             code = command_fail("syncopate lab", EXIT_CANNOT_OPEN, &error);
+        read_rates(&check->rates, out);
         nftw(folder, remove_one, 16, FTW_DEPTH | FTW_PHYS);
     }
     check->failed = check->failed || code != EXIT_DONE;

@@ -28,12 +28,18 @@ struct lab_check {
     const char *folder;              /* With the answers, and the files of the lab beside them. */
     const struct json *answers;      /* Of this lab; NULL: none. */
     char policy[DISK_PATH_MAX + 16]; /* --policy of lab_simulate; "": none. */
+    /* Of the last lab_simulate in async: factors of the learning rate that were applied. */
+    struct lab_rates {
+        unsigned count;
+        double mean, least, most; /* 0 where the count is. */
+    } rates;
     unsigned right, asked;
     bool failed; /* A command of the check failed, and said why. */
 };
 
 typedef void lab_check_fn(struct lab_check *check);
-lab_check_fn check_0, check_1, check_2, check_3, check_4, check_5, check_7, check_8, check_9;
+lab_check_fn check_0, check_1, check_2, check_3, check_4, check_5, check_6, check_7, check_8,
+    check_9;
 
 /* Where a text says WORKERS: 2 to 4. */
 uint32_t lab_workers(uint64_t seed);
@@ -56,6 +62,9 @@ void lab_judge(struct lab_check *check, const char *name, bool right, const char
 /* lab_simulate runs under this policy of the student from here on, in Python, beside the answers.
  * False: it is not there, and a line says so. */
 bool lab_policy(struct lab_check *check, const char *file);
+
+/* Whether all runs so far came to their end, now with this policy; if not, a line says so. */
+bool lab_ended(struct lab_check *check, const char *file);
 
 /* `syncopate verify` of so many histories of a mode, from the student's seed on; failing ones are
  * printed. */

@@ -35,6 +35,21 @@ says wrong 'guessed +predict_updates +7, and it is 188'
 says wrong '^lab 0: 2 of 4$'
 ok "wrong answers are named, a guess is none, and another student's do not count"
 
+# A policy that ends its run, and a claim that its control does not bear out.
+for number in 5 6; do
+    mkdir "$work/babble$number"
+    cp "$solutions/$number/answers.json" "$work/babble$number"
+    echo 'print("well", flush=True)' >"$work/babble$number/$number.py"
+    run babble 1 syncopate lab check "$number" --answers "$work/babble$number/answers.json"
+    says babble "^  wrong +$number.py +does not bring its run to the end"
+done
+sed -i 's/"does not"/"beats"/' "$work/6/answers.json"
+sed -i 's|rates.append(.*|rates.append(0.05)|' "$work/6/6.py"
+run claim 1 syncopate lab check 6 --answers "$work/6/answers.json"
+for wrong in mean_rate varies claim_high claim_low; do says claim "wrong +$wrong "; done
+says claim '^lab 6: 6 of 10$'
+ok "a policy that ends its run is wrong, and so is a claim against the unseen seeds"
+
 echo '{"0": {}}' >"$work/nameless.json"
 run nameless 2 syncopate lab check 0 --answers "$work/nameless.json"
 says nameless 'has no "name"'
