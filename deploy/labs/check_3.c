@@ -47,9 +47,10 @@ void check_3(struct lab_check *check)
     train(check, &plain, 2, "");
     for (size_t i = 0; i < sizeof runs / sizeof *runs && lab_policy(check, "3.py"); i++) {
         train(check, &own, runs[i].workers, runs[i].more);
+        if (!lab_ended(check, "3.py"))
+            break; /* The record is empty. */
         lab_judge(check, runs[i].name,
-                  own.summary.parameters_sha256[0] != '\0' &&
-                      strcmp(own.summary.parameters_sha256, plain.summary.parameters_sha256) == 0,
+                  strcmp(own.summary.parameters_sha256, plain.summary.parameters_sha256) == 0,
                   "other bits than sync");
         record_free(&own);
     }
