@@ -19,8 +19,10 @@ ulimit -f 100000
 checked()
 {
     local file=$work/$BASHPID log code=0 # A program that outlives its check would hold a pipe open.
-    timeout -k 2 "$LIMIT" "$syncopate" lab check "$1" --answers "$submissions/$2/answers.json" --name "$3" \
-        >"$file" 2>&1 </dev/null || code=$?
+    setsid timeout -k 2 "$LIMIT" "$syncopate" lab check "$1" --answers "$submissions/$2/answers.json" --name "$3" \
+        >"$file" 2>&1 </dev/null &
+    wait "$!" || code=$?
+    pkill -KILL -s "$!" # It may ignore SIGTERM.
     log=$(tail -c 10000 "$file" | tr -cd '\n -~')
     [ "$code" -ne 0 ] || return 0
     [ "$3" = "$2" ] || printf 'seed of %s: ' "$3"

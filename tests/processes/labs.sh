@@ -74,6 +74,7 @@ cp "$solutions"/3/* "$work/second/ada"
 echo 'import signal, time; signal.signal(signal.SIGTERM, signal.SIG_IGN); time.sleep(1000)' >"$work/hanging/ada/3.py"
 LABS=3 LIMIT=1 "$labs/grade.sh" "$work/hanging" "$build/syncopate" >"$work/hanging.log" 2>&1 || fail "hanging: there is no row"
 says hanging '^"ada",3,no,[0-9.]+,"more than 1 s"$'
+if pgrep -f "$work/hanging" >"$work/left"; then fail "hanging: it is still there"; fi
 # It answers in the four runs of the first check alone.
 sed -i '1i import os, sys; open("'"$work"'/runs", "a").write("x"); os.path.getsize("'"$work"'/runs") > 4 and sys.exit(1)' "$work/second/ada/3.py"
 LABS=3 UNSEEN=plum "$labs/grade.sh" "$work/second" "$build/syncopate" >"$work/second.log" 2>&1 || fail "second: there is no row"
