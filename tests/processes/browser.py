@@ -284,6 +284,16 @@ def look_at(pages, pictures):
 PRESS = "[...document.querySelectorAll('main button, main label')].find(one => one.textContent === arguments[0]).click()"
 
 
+def shows(look, expected):
+    """Waits for a text on the page; False: it does not come."""
+    until = time.monotonic() + 60
+    while not re.search(expected, look.ask("return document.body.innerText")):
+        if time.monotonic() > until:
+            return False
+        time.sleep(0.2)
+    return True
+
+
 def follow(pictures, url, steps):
     """The page of a run under way: after each command, by and by, a text. Measured at the end."""
     look = Look()
@@ -294,20 +304,18 @@ def follow(pictures, url, steps):
                 look.ask(PRESS, command[6:])
             else:
                 subprocess.run(command, shell=True, check=True)
-            until = time.monotonic() + 60
-            while not re.search(expected, look.ask("return document.body.innerText")):
-                if time.monotonic() > until:
-                    look.fault("live", "does not say " + expected)
-                    return look.faults
-                time.sleep(0.2)
+            if not shows(look, expected):
+                look.fault("live", "does not say " + expected)
+                return look.faults
             look.picture(f"{pictures}/live-{step}.png")
         if look.driver.current_url != url.split("#")[0]:
             look.fault("live", "the token stays in the address")
         look.driver.get(look.driver.current_url) # A reload.
-        time.sleep(1)
+        if not shows(look, "full speed"):
+            look.fault("live", "a reload has no buttons")
+            return look.faults
         look.ask(PRESS, "full speed")
-        time.sleep(1)
-        if "runs at full speed again" not in look.ask("return document.body.innerText"):
+        if not shows(look, "runs at full speed again"):
             look.fault("live", "a reload has no token")
         for width, scheme in SCREENS:
             look.tell("Emulation.setEmulatedMedia", features=[{"name": "prefers-color-scheme", "value": scheme}])
