@@ -64,7 +64,7 @@ python3 "$looker" --live "$pictures" "$(sed -nE 's/.*page +//p' "$work/live.log"
     true "worker/0.*(computes|exchanges|waits)" "kill -STOP $(process worker 1)" "waits for worker/1(.|\\n)*silent, " \
     "kill -CONT $(process worker 1)" . "press worker/1" . "press kill" "worker/1 is killed\n(.|\n)*worker/1 is lost" \
     "press ps/0" . "press kill" "No answer|training begins(.|\n)*training begins" \
-    true "training begins(.|\n)*training begins" >"$work/follow.log" 2>&1 || fail "the live page is not as it should be: $(cat "$work/follow.log")"
+    true "training begins(.|\n)*training begins" reload "full speed" "press full speed" "runs at full speed again" >"$work/follow.log" 2>&1 || fail "the live page is not as it should be: $(cat "$work/follow.log")"
 kill -TERM "${pids[live]}"
 ends live 143
 ok "the page of a run under way says who is waited for, what happens, and goes on after a worker and server 0 were killed from it"
