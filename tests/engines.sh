@@ -15,7 +15,8 @@ trap 'rm -f "$log"' EXIT
 
 code=0
 JOBS=${#engines[@]} TEST_TIMEOUT=${TEST_TIMEOUT:-420} tests/run_tests.sh "${scripts[@]}" | tee "$log" | sed '$d' || code=$?
-run=$(grep -cE '^\[ *[0-9]+/[0-9]+\] engines/[a-z]+\.sh +([1-9][0-9]* passed| *0 passed.*FAILED)' "$log" || true)
+run=$(sed -nE 's/^\[ *[0-9]+\/[0-9]+\] (engines\/[a-z]+\.sh) +([1-9][0-9]* passed| *0 passed.*FAILED).*/\1/p' "$log" |
+    sort -u | wc -l)
 echo "engines: $run of ${#engines[@]} run"
 tail -n 1 "$log"
 exit "$code"

@@ -153,6 +153,9 @@ long=(--mode sync --model softmax --data synthetic:2000 --steps 1600 --seed 1 --
 reference "${long[@]}"
 long_expected=$expected
 submit limit restart --nodes=3 --time=1 --signal=TERM@20 -- "${long[@]}" --compute constant:15ms
+hold_restarted() { within 200 restarted limit && slurm_says scontrol hold "${ids[limit]}"; }
+hold_restarted & # Else Slurm begins it again after two minutes, looked at or not.
+holding=$!
 
 # --- the job of all engines ------------------------------------------------------------------------
 reference
@@ -229,9 +232,11 @@ if [ "$(member "$work/runs/typed" state)" != stopped ]; then fail "scancel of wh
 ok "kill -9 of an srun that was typed: the step goes on, and scancel ends it at a checkpoint"
 
 # --- the queue again -------------------------------------------------------------------------------
-within 70 restarted limit || fail "the job is not in the queue again: $(about limit JobState)"
+wait "$holding" || fail "the job is not in the queue again: $(about limit JobState)"
 is_stopped limit || fail "the time limit leaves no clean checkpoint"
-again limit
+nothing_left limit
+slurm_says scontrol release "${ids[limit]}"
+within 40 begin_again limit || fail "limit is released and does not begin again: $(about limit Reason)"
 
 # Two servers and a worker on a node each.
 submit server restart --nodes=3 --ntasks=3 --ntasks-per-node=1 -- "${lasting[@]}"
