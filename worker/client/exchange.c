@@ -823,12 +823,8 @@ void exchange_versions(const struct exchange *exchange, uint64_t *versions)
         versions[i] = exchange->chunks[i].version;
 }
 
-bool exchange_has_pushed(const struct exchange *exchange, uint64_t *step)
+uint64_t exchange_pushed_end(const struct exchange *exchange)
 {
-    for (uint32_t i = 0; i < exchange->pushed_count; i++)
-        if (exchange->pushed[i].gradient != NULL) {
-            *step = exchange->pushed[i].what.step;
-            return true;
-        }
-    return false;
+    const struct pushed *first = &exchange->pushed[0];
+    return exchange->pushed_count > 0 && first->gradient != NULL ? first->what.step + 1 : 0;
 }

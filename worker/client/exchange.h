@@ -166,7 +166,7 @@ void exchange_resume(struct exchange *exchange, uint64_t gap_us, uint64_t now_us
 /* Every chunk's version in the view. */
 void exchange_versions(const struct exchange *exchange, uint64_t *versions);
 
-/* Whether gradients were sent of a step that is not known to be over; and which. */
-bool exchange_has_pushed(const struct exchange *exchange, uint64_t *step);
+/* One more than the step that gradients were sent of, and that is not known to be over; else 0. */
+uint64_t exchange_pushed_end(const struct exchange *exchange);
 
 #endif

@@ -59,8 +59,6 @@ enum status session_create(struct session **session, const struct session_option
     if (status == STATUS_OK)
         status = scoring_init(&s->scoring, options->job, options->partition);
     if (status == STATUS_OK)
-        status = job_encode(options->job, &s->job_bytes, &s->job_size);
-    if (status == STATUS_OK)
         status = job_digest(options->job, digest);
     joining_init(&s->joining, ROLE_WORKER, &options->self, digest, now_us);
     if (status == STATUS_OK)
@@ -79,7 +77,6 @@ void session_destroy(struct session **session)
     scoring_free(&(*session)->scoring);
     frame_release((*session)->sets);
     follow_free(&(*session)->follow);
-    free((*session)->job_bytes);
     free(*session);
     *session = NULL;
 }
@@ -176,8 +173,8 @@ static void end_left(struct session *s, const char *reason, struct outbox *outbo
  * first: so nothing is computed twice, and the last to leave leaves all chunks at one version. */
 static void announce(struct session *s, uint64_t now_us, struct outbox *outbox)
 {
-    s->announcements.leave_held =
-        s->exchanged && s->exchange.under_way > 0 && now_us - s->leave_us < FINISH_US;
+    s->announcements.leave_held = exchange_pushed_end(&s->exchange) > 0 &&
+                                  s->exchange.under_way > 0 && now_us - s->leave_us < FINISH_US;
     announcements_tick(&s->announcements, s->envelope, now_us, outbox);
 }
 
@@ -204,14 +201,12 @@ static void hand_to_trainer(struct session *s, uint64_t step, bool enough, uint6
         start->message.start = s->start;
         start->payload = s->sets != NULL ? frame_retain(s->sets) : NULL;
         s->start_passed = true;
-        s->passed_assignment = s->start.assignment;
     }
     struct packet *packet = outbox_add(outbox, TO_TRAINER, MESSAGE_WORK);
     packet->message.work.enough = enough;
     packet->message.work.batch = step;
     s->exchange.apart = step < s->apart_below;
-    s->work_generation = s->envelope->generation;
-    s->abandoned = s->all_at_once = false;
+    s->all_at_once = false;
     s->trainer = BUSY;
     s->busy_us = now_us;
     note_wait(s, now_us);
@@ -246,7 +241,6 @@ static void speak(struct session *s, uint64_t now_us, struct outbox *outbox)
 static void ask_newest(struct session *s, uint64_t now_us, struct outbox *outbox)
 {
     s->ask_at_us = 0;
-    s->exchanged = false;
     exchange_ask_newest(&s->exchange, s->envelope, now_us, outbox);
 }
 
@@ -306,19 +300,22 @@ static void catch_up(struct session *s, uint64_t version, uint64_t now_us, struc
 {
     const struct message_exchange what = {.want = true, .want_version = version};
     exchange_forget(&s->exchange);
-    s->have_parameters = s->exchanged = false;
+    s->have_parameters = false;
     s->follow.step = version;
     enum status status = exchange_push(&s->exchange, s->envelope, &what, NULL, now_us, outbox);
     assert(status == STATUS_OK); /* Without a gradient nothing is allocated. */
     (void)status;
 }
 
+/* The trainer waits, with nothing that counts: as after its first START, or until that comes. */
 static void begin_anew(struct session *s, uint64_t now_us, struct outbox *outbox)
 {
     s->rounds = 0;
     s->trainer = IDLE;
-    s->abandoned = false;
-    s->busy_us = now_us;
+    s->abandoned = NOT_ABANDONED;
+    s->busy_us = s->waiting_us = now_us;
+    if (s->start.assignment == 0)
+        return;
     s->follow.rules->begin(&s->follow, s->envelope, now_us, outbox);
     join_flow(s, now_us, outbox);
 }
@@ -342,10 +339,6 @@ static void exchange_complete(struct session *s, uint64_t now_us, struct outbox 
         account_exchange(s, now_us);
     s->have_parameters = true;
     s->complete_us = now_us;
-    if (!job_mode(s->options.job)->steps) {
-        s->spread = version_skew_of_read(&x->skew);
-        s->part_spread = version_skew_within_variables(&x->skew);
-    }
     s->rounds = 0;
     s->waiting_us = now_us;
     s->follow.refused = x->refused;
@@ -355,34 +348,54 @@ static void exchange_complete(struct session *s, uint64_t now_us, struct outbox 
 
 /* --- joining ------------------------------------------------------------------------------- */
 
+/* Without memory for it server 0 asks again. */
 static void send_declaration(struct session *s, struct outbox *outbox)
 {
     struct message_job_page page;
-    for (uint32_t i = 0; pages_cut(s->job_bytes, s->job_size, i, &page); i++)
+    uint8_t *bytes;
+    uint32_t size;
+    if (job_encode(s->options.job, &bytes, &size) != STATUS_OK)
+        return;
+    for (uint32_t i = 0; pages_cut(bytes, size, i, &page); i++)
         joining_say(&s->joining, MESSAGE_JOB_PAGE, outbox)->job_page = page;
+    free(bytes);
 }
 
-/* Nothing of the generation before counts any more. The trainer finishes what it computes, in
- * vain. */
+/* What was pushed may stay in a server's hands when it is forgotten here. */
+static void note_pushed(struct session *s)
+{
+    uint64_t end = exchange_pushed_end(&s->exchange);
+    if (end > s->apart_below)
+        s->apart_below = end;
+}
+
+/* What is under way is void. A trainer that computes finishes that, for others or in vain. */
+static void stand_down(struct session *s, enum abandoned abandoned)
+{
+    note_pushed(s);
+    exchange_forget(&s->exchange);
+    s->follow.rules->forget(&s->follow);
+    announcements_forget_done(&s->announcements);
+    s->ask_at_us = 0;
+    s->have_parameters = false;
+    if (s->trainer != BUSY)
+        s->trainer = IDLE;
+    else if (s->abandoned < abandoned)
+        s->abandoned = abandoned;
+}
+
+/* Nothing of the generation before counts any more. */
 static void leave_generation(struct session *s, uint64_t now_us)
 {
+    stand_down(s, IN_VAIN);
     s->start.assignment = 0;
     s->follow.stop_step = s->options.job->steps; /* A new server 0 knows of no stop. */
     s->apart_below = 0;
-    s->ask_at_us = 0;
-    s->have_parameters = false;
     s->waiting_us = now_us;
-    exchange_forget(&s->exchange);
     if (s->exchange.replica != NULL)
         replica_forget(&s->replica);
     scoring_forget(&s->scoring);
-    s->follow.rules->forget(&s->follow);
     announcements_forget_scores(&s->announcements);
-    announcements_forget_done(&s->announcements);
-    if (s->trainer == DONE)
-        s->trainer = IDLE;
-    if (s->trainer == BUSY)
-        s->abandoned = true;
 }
 
 static void handle_welcome(struct session *s, const struct message *message, uint64_t now_us)
@@ -420,7 +433,6 @@ static void handle_start(struct session *s, const struct message *message, struc
                          uint64_t now_us, struct outbox *outbox)
 {
     const struct message_start *start = &message->start;
-    uint64_t pushed;
     bool same = message->generation == s->envelope->generation;
     if (s->joining.joining || start->assignment == 0 ||
         message->generation < s->envelope->generation ||
@@ -429,10 +441,10 @@ static void handle_start(struct session *s, const struct message *message, struc
     bool light = only_members_change(s, message);
     if (!light && s->trainer != BUSY && s->exchange.under_way == 0)
         note_wait(s, now_us);
-    if (!light && exchange_has_pushed(&s->exchange, &pushed) && pushed >= s->apart_below)
-        s->apart_below = pushed + 1;
     if (!same)
         leave_generation(s, now_us);
+    else if (!light)
+        stand_down(s, FOR_OTHERS);
     s->envelope->generation = message->generation;
     /* In one generation it only falls, and a RESULT of server 0 may have been faster. */
     if (!same || !s->joining.started || start->stop_step < s->follow.stop_step)
@@ -449,15 +461,7 @@ static void handle_start(struct session *s, const struct message *message, struc
     times_begin(&s->times, message->incarnation, now_us);
     s->joining.beat_us = 0; /* A beat at once shows that it is followed. */
     joining_wait(&s->joining, "");
-    if (light)
-        return;
-    s->follow.rules->forget(&s->follow);
-    announcements_forget_done(&s->announcements);
-    exchange_forget(&s->exchange);
-    s->ask_at_us = 0;
-    s->have_parameters = false;
-    s->abandoned = s->trainer == BUSY;
-    if (s->trainer != BUSY)
+    if (!light && s->trainer != BUSY)
         begin_anew(s, now_us, outbox);
 }
 
@@ -595,10 +599,24 @@ static void handle_finished(struct session *s, const struct message *message, st
         end(s, (int)message->stop.exit_code, message->stop.reason, outbox);
 }
 
-/* Count what was sent to servers in a call that found so many packets in the outbox. */
+/* The end of a call that found so many packets in the outbox: count what was sent to servers. */
 static void count_sent(struct session *s, const struct outbox *outbox, size_t before)
 {
     times_move(&s->times, outbox_payload_bytes(outbox, before, TO_SERVER));
+    if (CHECKED && !s->options.unchecked)
+        session_check(s);
+}
+
+/* A message has been handled. */
+static void finish_message(struct session *s, struct packet *packet, uint64_t now_us,
+                           struct outbox *outbox, size_t before)
+{
+    if (is_member(s))
+        announce(s, now_us, outbox);
+    speak(s, now_us, outbox);
+    frame_release(packet->payload);
+    packet->payload = NULL;
+    count_sent(s, outbox, before);
 }
 
 /* A worker that has been asked to leave goes with the code of that request. */
@@ -708,14 +726,7 @@ void session_handle_server(struct session *session, uint32_t server, struct pack
             handle_from_0(s, packet, now_us, outbox);
         break;
     }
-    if (is_member(s))
-        announce(s, now_us, outbox);
-    speak(s, now_us, outbox);
-    count_sent(s, outbox, before);
-    frame_release(packet->payload);
-    packet->payload = NULL;
-    if (CHECKED && !s->options.unchecked)
-        session_check(s);
+    finish_message(s, packet, now_us, outbox, before);
 }
 
 /* --- from the trainer ---------------------------------------------------------------------- */
@@ -743,8 +754,10 @@ static void complete_report(struct session *s, struct message_report *report, ui
 {
     times_compute(&s->times, take_stopped(s, report->times.compute_us));
     tell_times(s, &report->times, now_us);
-    report->spread = s->spread;
-    report->part_spread = s->part_spread;
+    if (job_mode(s->options.job)->steps)
+        return;
+    report->spread = version_skew_of_read(&s->exchange.skew);
+    report->part_spread = version_skew_within_variables(&s->exchange.skew);
 }
 
 /* A START has come since WORK was given. In the same generation others may need the gradient; in
@@ -754,28 +767,14 @@ static void complete_report(struct session *s, struct message_report *report, ui
 static void finish_abandoned(struct session *s, struct message_exchange *what, bool last,
                              struct frame *gradient, uint64_t now_us, struct outbox *outbox)
 {
-    bool current =
-        s->work_generation == s->envelope->generation && s->options.job->delay_compensation <= 0;
-    enum status status = STATUS_OK;
     s->exchange.apart = true; /* Earlier pushes may still lie where this gradient would go. */
-    if (current && (what->gradient || what->skip))
-        status = exchange_push(&s->exchange, s->envelope, what, gradient, now_us, outbox);
-    if (status != STATUS_OK) {
-        take_outcome(s, EXCHANGE_MEMORY, now_us, outbox);
+    if (s->abandoned == FOR_OTHERS && s->options.job->delay_compensation <= 0 &&
+        (what->gradient || what->skip))
+        push(s, what, gradient, now_us, outbox);
+    if (!last || s->joining.over)
         return;
-    }
-    if (current && gradient != NULL && what->step >= s->apart_below)
-        s->apart_below = what->step + 1;
-    if (!last)
-        return;
-    if (s->start.assignment != 0) {
-        begin_anew(s, now_us, outbox);
-    } else {
-        s->trainer = IDLE;
-        s->abandoned = false;
-        s->waiting_us = now_us;
-        exchange_forget(&s->exchange);
-    }
+    note_pushed(s);
+    begin_anew(s, now_us, outbox);
 }
 
 static void trainer_exchange(struct session *s, const struct packet *packet, uint64_t now_us,
@@ -793,15 +792,13 @@ static void trainer_exchange(struct session *s, const struct packet *packet, uin
                      ? s->follow.computation.count
                      : 0;
     if (s->abandoned) {
-        s->follow.rules->push(&s->follow, &what);
         finish_abandoned(s, &what, last, packet->payload, now_us, outbox);
         return;
     }
-    if (what.want) {
+    if (last) {
         s->trainer = IDLE;
         s->waiting_us = now_us;
         joining_wait(&s->joining, "");
-        s->exchanged = packet->payload != NULL;
     }
     push(s, &what, packet->payload, now_us, outbox);
     give_score(s, now_us, outbox);
@@ -830,13 +827,10 @@ void session_take_ready(struct session *session, const struct message_exchange *
     what.want = false; /* The step goes on with the last EXCHANGE: only its versions count here. */
     s->follow.rules->push(&s->follow, &what);
     what.want = true;
-    s->exchanged = true;
     if (exchange_push_ready(&s->exchange, s->envelope, &what, gradient, first, now_us, outbox) !=
         STATUS_OK)
         take_outcome(s, EXCHANGE_MEMORY, now_us, outbox);
     count_sent(s, outbox, before);
-    if (CHECKED && !s->options.unchecked)
-        session_check(s);
 }
 
 uint64_t session_serial(const struct session *session)
@@ -910,8 +904,7 @@ static void trainer_done(struct session *s, uint64_t now_us, struct outbox *outb
     assert(s->trainer == BUSY);
     s->waiting_us = now_us;
     if (s->abandoned) {
-        struct message_exchange nothing = {0};
-        finish_abandoned(s, &nothing, true, NULL, now_us, outbox);
+        begin_anew(s, now_us, outbox);
         return;
     }
     s->trainer = DONE;
@@ -983,14 +976,7 @@ void session_handle_trainer(struct session *session, struct packet *packet, uint
         default:
             assert(!"a message that sessions do not take");
         }
-    if (is_member(s))
-        announce(s, now_us, outbox);
-    speak(s, now_us, outbox);
-    count_sent(s, outbox, before);
-    frame_release(packet->payload);
-    packet->payload = NULL;
-    if (CHECKED && !s->options.unchecked)
-        session_check(s);
+    finish_message(s, packet, now_us, outbox, before);
 }
 
 /* --- time ---------------------------------------------------------------------------------- */
@@ -1099,6 +1085,4 @@ void session_tick(struct session *session, uint64_t now_us, struct outbox *outbo
     check_waiting(s, now_us, outbox);
     check_trainer(s, now_us, outbox);
     count_sent(s, outbox, before);
-    if (CHECKED && !s->options.unchecked)
-        session_check(s);
 }

@@ -10,13 +10,10 @@ static void check_start(const struct session *s)
 {
     bool started = s->start.assignment != 0;
     RULE(IMPLIES(started, s->joining.started), "with the first START it has started");
-    RULE(IMPLIES(started && s->start_passed, s->passed_assignment == s->start.assignment),
-         "the trainer knows the START that was passed on");
     RULE(IMPLIES(s->have_parameters, started), "parameters are of a START");
     RULE(IMPLIES(s->have_parameters, s->rounds == 0), "who has parameters does not look for them");
     RULE(IMPLIES(s->ask_at_us != 0, !s->have_parameters && s->exchange.under_way == 0),
          "who is to ask has neither parameters nor asked");
-    RULE(s->work_generation <= s->envelope->generation, "no work is of a generation to come");
 }
 
 static void check_trainer(const struct session *s)

@@ -15,13 +15,15 @@
 
 enum trainer_phase { IDLE, BUSY, DONE };
 
+/* What becomes of a gradient whose computing is overtaken: by a START of the same generation, which
+ * may have given its leaves to others, or by another generation. */
+enum abandoned { NOT_ABANDONED, FOR_OTHERS, IN_VAIN };
+
 struct session {
     struct session_options options;
     struct joining joining;    /* Started with the first START. */
     struct envelope *envelope; /* The one of `joining`. */
     enum trainer_phase trainer;
-    uint8_t *job_bytes; /* [job_size] the declaration. */
-    uint32_t job_size;
     struct exchange exchange;
     struct replica replica; /* Where workers make the updates too; else empty. */
     struct follow follow;   /* The mode's state, and the steps that it is at. */
@@ -36,22 +38,17 @@ struct session {
     bool rejoined; /* Welcomed again since the last START. */
 
     /* The trainer's side. */
-    bool start_passed;          /* The trainer has `start`. */
-    uint32_t passed_assignment; /* Of its last START. */
-    uint64_t work_generation;   /* Of the last WORK. */
-    /* START came since: what the trainer finishes is for other workers; after a WELCOME, for none. */
-    bool abandoned;
-    bool all_at_once;             /* No part of what it computes may leave early any more. */
-    bool have_parameters;         /* Of `step`, since the latest START. */
-    uint64_t apart_below;         /* Gradients of lesser steps may still be in a server's hands. */
-    uint32_t rounds;              /* Of asking for the newest, since the last success. */
-    uint64_t ask_at_us;           /* Ask for the newest then; 0: no need. */
-    bool exchanged;               /* The exchange under way, or the last one, pushed a gradient. */
-    struct times times;           /* Since the last report. */
-    enum wait waited;             /* What the trainer waits for, by server 0's last word. */
-    uint32_t whom;                /* One more than the worker that it waits for, or 0. */
-    uint64_t spread, part_spread; /* Of the parameters that are here; see version_skew.h. */
-    uint64_t complete_us;         /* When all parameters were here. */
+    bool start_passed;        /* The trainer has `start`. */
+    enum abandoned abandoned; /* What it computes; when that is finished, it begins anew. */
+    bool all_at_once;         /* No part of what it computes may leave early any more. */
+    bool have_parameters;     /* Of `step`, since the latest START. */
+    uint64_t apart_below;     /* Gradients of lesser steps may still be in a server's hands. */
+    uint32_t rounds;          /* Of asking for the newest, since the last success. */
+    uint64_t ask_at_us;       /* Ask for the newest then; 0: no need. */
+    struct times times;       /* Since the last report. */
+    enum wait waited;         /* What the trainer waits for, by server 0's last word. */
+    uint32_t whom;            /* One more than the worker that it waits for, or 0. */
+    uint64_t complete_us;     /* When all parameters were here. */
 
     /* Times of begin. */
     uint64_t waiting_us; /* The trainer waits, or server 0 has said something new. */
