@@ -56,12 +56,10 @@ enum status exchange_init(struct exchange *exchange, const struct job *job,
         struct link *link = &x->links[i];
         link->shard_elements = partition_server_bytes(partition, i) / sizeof(float);
         link->first_chunk = next_of_server(partition, i, 0);
-        link->window_bytes = 2 * largest > WINDOW_BYTES ? 2 * largest : WINDOW_BYTES;
-        link->early_bytes = 2 * largest;
-        bandwidth_share_init(&link->share, job->worker_count, largest, link->window_bytes);
-        link->here = is_on_this_host(job->servers[i]);
+        bandwidth_share_init(&link->share, job->worker_count, largest,
+                             2 * largest > WINDOW_BYTES ? 2 * largest : WINDOW_BYTES);
+        link->near = is_on_this_host(job->servers[i]);
     }
-    x->report_chunk = x->links[0].first_chunk;
     return STATUS_OK;
 }
 
@@ -119,6 +117,11 @@ static uint64_t chunk_bytes(const struct exchange *x, uint32_t chunk)
     return x->partition->chunks[chunk].count * sizeof(float);
 }
 
+static struct link *link_of(const struct exchange *x, uint32_t chunk)
+{
+    return &x->links[x->partition->chunks[chunk].server];
+}
+
 /* An answer takes its request's way. Slots and sums would lie in shared memory where the values
  * do. */
 static bool goes_apart(const struct message_exchange *exchange)
@@ -143,15 +146,15 @@ static uint64_t place_of(const struct exchange *x, uint32_t node, uint32_t chunk
  * which leave while the next is computed. */
 static bool is_paced(const struct exchange *x, const struct link *link)
 {
-    return job_mode(x->job)->steps && x->job->worker_count > 1 && x->under_way > 0 && !link->here &&
-           !link->near && !x->early;
+    return job_mode(x->job)->steps && x->job->worker_count > 1 && x->under_way > 0 && !link->near &&
+           !x->early;
 }
 
 static uint64_t window_of(const struct exchange *x, const struct link *link)
 {
     if (x->open)
-        return link->early_bytes;
-    return is_paced(x, link) ? link->share.bytes : link->window_bytes;
+        return 2 * x->partition->chunk_elements * sizeof(float);
+    return is_paced(x, link) ? link->share.bytes : link->share.most;
 }
 
 /* Whether the gradient of the step's last node may wait long at a server with more to come: then
@@ -210,10 +213,10 @@ static struct message_exchange *add_header(const struct exchange *x,
     struct message_exchange *exchange = &(*packet)->message.exchange;
     *exchange = x->pushed[node].what;
     exchange->chunk = chunk;
-    if (chunk != x->report_chunk)
+    if (chunk != x->links[0].first_chunk)
         exchange->has_report = false;
     if (!job_mode(x->job)->steps)
-        exchange->base_version = x->chunks[chunk].version;
+        exchange->base_version = x->skew.versions[chunk];
     if (exchange->want && feeds_replica(x))
         ask_replica(x, exchange);
     if (goes_apart(exchange))
@@ -243,7 +246,7 @@ static enum status send_chunk(struct exchange *x, const struct envelope *envelop
                             chunk_bytes(x, chunk));
         if (slice == NULL)
             return STATUS_MEMORY;
-        struct link *link = &x->links[x->partition->chunks[chunk].server];
+        struct link *link = link_of(x, chunk);
         if (pushed->sent[chunk] == NOT_SENT || pushed->sent[chunk] == CONFIRMED)
             link->unconfirmed_bytes += slice->bytes;
         if (pushed->sent[chunk] == NOT_SENT && pushed->what.want && x->chunks[chunk].request != 0)
@@ -308,7 +311,7 @@ static void ask(struct exchange *x, uint32_t chunk, uint64_t request, uint64_t w
     asked->first_request = asked->request = request;
     asked->want = want;
     forget_values(asked);
-    x->links[x->partition->chunks[chunk].server].unanswered++;
+    link_of(x, chunk)->unanswered++;
     x->under_way++;
 }
 
@@ -373,7 +376,7 @@ static void ask_with_node(struct exchange *x, uint32_t chunk)
 
 static bool may_leave_early(const struct exchange *x, uint32_t chunk)
 {
-    return chunk != x->report_chunk && x->partition->chunks[chunk].first >= x->ready &&
+    return chunk != x->links[0].first_chunk && x->partition->chunks[chunk].first >= x->ready &&
            x->pushed[x->pushed_count - 1].sent[chunk] == NOT_SENT;
 }
 
@@ -424,7 +427,7 @@ enum status exchange_push_ready(struct exchange *exchange, struct envelope *enve
 static enum status push_chunk(struct exchange *x, struct envelope *envelope, uint32_t node,
                               uint32_t chunk, struct outbox *outbox)
 {
-    struct link *link = &x->links[x->partition->chunks[chunk].server];
+    struct link *link = link_of(x, chunk);
     if (x->pushed[node].gradient == NULL || (!link->waiting && fits_window(x, link, chunk)))
         return send_chunk(x, envelope, node, chunk, outbox);
     if (!link->waiting) {
@@ -523,12 +526,12 @@ static void align(struct exchange *x, struct envelope *envelope, uint64_t now_us
     x->newest = false;
     x->version = UINT64_MAX;
     for (uint32_t i = 0; i < x->partition->chunk_count; i++)
-        if (x->chunks[i].version < x->version)
-            x->version = x->chunks[i].version;
+        if (x->skew.versions[i] < x->version)
+            x->version = x->skew.versions[i];
     x->pushed[0].what.newest = false;
     x->pushed[0].what.want_version = x->version;
     for (uint32_t i = 0; i < x->partition->chunk_count; i++) {
-        if (x->chunks[i].version == x->version)
+        if (x->skew.versions[i] == x->version)
             continue;
         ask(x, i, ++envelope->last_request, x->version);
         add_header(x, envelope, 0, i, envelope->last_request, &packet, outbox);
@@ -549,10 +552,8 @@ static enum exchange_outcome all_answered(struct exchange *x, struct envelope *e
     return EXCHANGE_COMPLETE;
 }
 
-static bool is_asked(const struct exchange *x, uint32_t server, uint32_t chunk, uint64_t request)
+static bool is_asked(const struct exchange *x, uint32_t chunk, uint64_t request)
 {
-    if (chunk >= x->partition->chunk_count || x->partition->chunks[chunk].server != server)
-        return false;
     const struct asked *asked = &x->chunks[chunk];
     return asked->request != 0 && request >= asked->first_request && request <= asked->request;
 }
@@ -569,7 +570,7 @@ static enum status send_on(struct exchange *x, const struct envelope *envelope, 
 static bool mark_confirmed(struct exchange *x, uint32_t node, uint32_t chunk, uint64_t now_us)
 {
     struct pushed *pushed = &x->pushed[node];
-    struct link *link = &x->links[x->partition->chunks[chunk].server];
+    struct link *link = link_of(x, chunk);
     if (pushed->sent[chunk] == NOT_SENT || pushed->sent[chunk] == CONFIRMED)
         return false;
     pushed->sent[chunk] = CONFIRMED;
@@ -583,7 +584,7 @@ static bool mark_confirmed(struct exchange *x, uint32_t node, uint32_t chunk, ui
 static enum exchange_outcome confirm(struct exchange *x, struct envelope *envelope, uint32_t node,
                                      uint32_t chunk, uint64_t now_us, struct outbox *outbox)
 {
-    struct link *link = &x->links[x->partition->chunks[chunk].server];
+    struct link *link = link_of(x, chunk);
     if (!mark_confirmed(x, node, chunk, now_us))
         return EXCHANGE_IGNORED;
     return send_on(x, envelope, link, now_us, outbox) == STATUS_OK ? EXCHANGE_PROGRESS
@@ -598,18 +599,16 @@ static bool is_refused(const struct exchange *x, enum verdict verdict)
 
 /* The verdict on a node that asked for no values: the server has it, or needs it no more. */
 static enum exchange_outcome take_verdict(struct exchange *x, struct envelope *envelope,
-                                          uint32_t server, const struct message *message,
-                                          uint64_t now_us, struct outbox *outbox)
+                                          const struct message *message, uint64_t now_us,
+                                          struct outbox *outbox)
 {
     uint32_t chunk = message->result.chunk;
-    if (chunk >= x->partition->chunk_count || x->partition->chunks[chunk].server != server)
-        return EXCHANGE_IGNORED;
     for (uint32_t node = 0; node < x->pushed_count; node++) {
         if (x->pushed[node].what.want || message->request != x->pushed[node].first_request + chunk)
             continue;
         if (is_refused(x, message->result.verdict))
             return EXCHANGE_REJECTED;
-        x->links[server].heard_us = now_us;
+        link_of(x, chunk)->heard_us = now_us;
         return confirm(x, envelope, node, chunk, now_us, outbox);
     }
     return EXCHANGE_IGNORED;
@@ -649,7 +648,7 @@ static bool take_values(struct exchange *x, const struct packet *packet)
         memcpy(x->parameters + x->partition->chunks[result->chunk].first, data,
                packet->payload->bytes);
     }
-    asked->version = x->skew.versions[result->chunk] = result->version;
+    x->skew.versions[result->chunk] = result->version;
     asked->first_request = asked->request = 0;
     return true;
 }
@@ -671,21 +670,20 @@ static void mark_answered(struct exchange *x, struct link *link, uint32_t chunk,
 {
     const struct pushed *pushed = &x->pushed[x->pushed_count - 1];
     link->answered = true;
-    link->near = near;
+    link->near = link->near || near;
     if (pushed->gradient != NULL && pushed->sent[chunk] != NOT_SENT)
         link->ahead_bytes -= chunk_bytes(x, chunk);
     mark_confirmed(x, x->pushed_count - 1, chunk, now_us);
 }
 
-enum exchange_outcome exchange_take_result(struct exchange *exchange, struct envelope *envelope,
-                                           uint32_t server, const struct packet *packet,
-                                           uint64_t now_us, struct outbox *outbox)
+static enum exchange_outcome take_result(struct exchange *x, struct envelope *envelope,
+                                         const struct packet *packet, uint64_t now_us,
+                                         struct outbox *outbox)
 {
-    struct exchange *x = exchange;
     const struct message_result *result = &packet->message.result;
     uint32_t chunk = result->chunk;
-    if (!is_asked(x, server, chunk, packet->message.request))
-        return take_verdict(x, envelope, server, &packet->message, now_us, outbox);
+    if (!is_asked(x, chunk, packet->message.request))
+        return take_verdict(x, envelope, &packet->message, now_us, outbox);
     if (is_refused(x, result->verdict))
         return EXCHANGE_REJECTED;
     struct asked *asked = &x->chunks[chunk];
@@ -695,7 +693,7 @@ enum exchange_outcome exchange_take_result(struct exchange *exchange, struct env
         (must_be_latest(x, packet) && packet->message.request != asked->request) ||
         (asked->want != EXCHANGE_WHATEVER && result->version != asked->want) || !is_fit(x, result))
         return EXCHANGE_IGNORED;
-    struct link *link = &x->links[server];
+    struct link *link = link_of(x, chunk);
     link->asked_us = link->heard_us = now_us;
     link->retry_us = EXCHANGE_RETRY_US;
     take_numbers(x, result, now_us);
@@ -710,17 +708,14 @@ enum exchange_outcome exchange_take_result(struct exchange *exchange, struct env
                                        : all_answered(x, envelope, now_us, outbox);
 }
 
-enum exchange_outcome exchange_take_receipt(struct exchange *exchange, struct envelope *envelope,
-                                            uint32_t server, const struct message *message,
-                                            uint64_t now_us, struct outbox *outbox)
+static enum exchange_outcome take_receipt(struct exchange *x, struct envelope *envelope,
+                                          const struct message *message, uint64_t now_us,
+                                          struct outbox *outbox)
 {
-    struct exchange *x = exchange;
     const struct message_receipt *receipt = &message->receipt;
     uint32_t chunk = receipt->chunk;
-    if (chunk >= x->partition->chunk_count || x->partition->chunks[chunk].server != server)
-        return EXCHANGE_IGNORED;
-    if (is_asked(x, server, chunk, message->request))
-        x->links[server].heard_us = now_us;
+    if (is_asked(x, chunk, message->request))
+        link_of(x, chunk)->heard_us = now_us;
     for (uint32_t node = 0; node < x->pushed_count; node++) {
         const struct pushed *pushed = &x->pushed[node];
         if (pushed->what.step != receipt->step || !node_equal(pushed->what.node, receipt->node) ||
@@ -729,7 +724,7 @@ enum exchange_outcome exchange_take_receipt(struct exchange *exchange, struct en
         /* The step is complete here: it needs nothing that was missing. */
         if (pushed->what.want && x->chunks[chunk].request == 0)
             return EXCHANGE_IGNORED;
-        x->links[server].heard_us = now_us;
+        link_of(x, chunk)->heard_us = now_us;
         if (!receipt->missing)
             return confirm(x, envelope, node, chunk, now_us, outbox);
         /* Without a question it had no room, and would not have now. */
@@ -741,15 +736,32 @@ enum exchange_outcome exchange_take_receipt(struct exchange *exchange, struct en
     return EXCHANGE_IGNORED;
 }
 
-enum exchange_outcome exchange_take_moved_on(struct exchange *exchange, uint32_t server,
-                                             const struct message *message, uint64_t now_us)
+static enum exchange_outcome take_moved_on(struct exchange *x, const struct message *message,
+                                           uint64_t now_us)
 {
-    struct exchange *x = exchange;
-    if (!is_asked(x, server, message->moved_on.chunk, message->request))
+    if (!is_asked(x, message->moved_on.chunk, message->request))
         return EXCHANGE_IGNORED;
-    x->links[server].heard_us = now_us;
+    link_of(x, message->moved_on.chunk)->heard_us = now_us;
     x->missed_at = message->moved_on.version;
     return EXCHANGE_MISSED;
+}
+
+enum exchange_outcome exchange_take(struct exchange *exchange, struct envelope *envelope,
+                                    uint32_t server, const struct packet *packet, uint64_t now_us,
+                                    struct outbox *outbox)
+{
+    const struct message *message = &packet->message;
+    const struct partition *partition = exchange->partition;
+    uint32_t chunk = message->kind == MESSAGE_RESULT    ? message->result.chunk
+                     : message->kind == MESSAGE_RECEIPT ? message->receipt.chunk
+                                                        : message->moved_on.chunk;
+    if (chunk >= partition->chunk_count || partition->chunks[chunk].server != server)
+        return EXCHANGE_IGNORED;
+    if (message->kind == MESSAGE_RESULT)
+        return take_result(exchange, envelope, packet, now_us, outbox);
+    if (message->kind == MESSAGE_RECEIPT)
+        return take_receipt(exchange, envelope, message, now_us, outbox);
+    return take_moved_on(exchange, message, now_us);
 }
 
 /* --- time ---------------------------------------------------------------------------------- */
@@ -815,12 +827,6 @@ void exchange_resume(struct exchange *exchange, uint64_t gap_us, uint64_t now_us
     exchange->began_us = times_later(exchange->began_us, gap_us, now_us);
     for (uint32_t i = 0; i < exchange->job->server_count; i++)
         exchange->links[i].asked_us = exchange->links[i].heard_us = now_us;
-}
-
-void exchange_versions(const struct exchange *exchange, uint64_t *versions)
-{
-    for (uint32_t i = 0; i < exchange->partition->chunk_count; i++)
-        versions[i] = exchange->chunks[i].version;
 }
 
 uint64_t exchange_pushed_end(const struct exchange *exchange)

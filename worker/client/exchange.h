@@ -84,8 +84,7 @@ struct exchange {
     const struct computation *computation;
     struct asked *chunks;
     struct link *links;
-    uint32_t report_chunk; /* Whose EXCHANGE carries the report: server 0's first. */
-    uint32_t under_way;    /* Chunks without their answer. */
+    uint32_t under_way; /* Chunks without their answer. */
     struct pushed pushed[TREE_COVER_MAX];
     uint32_t pushed_count;
     bool early;       /* Part of the last node left before the rest was there. */
@@ -143,15 +142,10 @@ uint64_t exchange_front(struct exchange *exchange);
  * are. */
 void exchange_read(struct exchange *exchange, uint64_t end);
 
-/* Answers from server number `server`. Payloads stay the caller's. */
-enum exchange_outcome exchange_take_result(struct exchange *exchange, struct envelope *envelope,
-                                           uint32_t server, const struct packet *packet,
-                                           uint64_t now_us, struct outbox *outbox);
-enum exchange_outcome exchange_take_receipt(struct exchange *exchange, struct envelope *envelope,
-                                            uint32_t server, const struct message *message,
-                                            uint64_t now_us, struct outbox *outbox);
-enum exchange_outcome exchange_take_moved_on(struct exchange *exchange, uint32_t server,
-                                             const struct message *message, uint64_t now_us);
+/* RESULT, RECEIPT or MOVED_ON from server number `server`. Its payload stays the caller's. */
+enum exchange_outcome exchange_take(struct exchange *exchange, struct envelope *envelope,
+                                    uint32_t server, const struct packet *packet, uint64_t now_us,
+                                    struct outbox *outbox);
 
 /* Repeat requests that have waited too long. */
 void exchange_tick(struct exchange *exchange, struct envelope *envelope, uint64_t now_us,
@@ -162,9 +156,6 @@ uint64_t exchange_silence_us(const struct exchange *exchange, uint64_t now_us, u
 
 /* This process was stopped for a while: no server was silent meanwhile. */
 void exchange_resume(struct exchange *exchange, uint64_t gap_us, uint64_t now_us);
-
-/* Every chunk's version in the view. */
-void exchange_versions(const struct exchange *exchange, uint64_t *versions);
 
 /* One more than the step that gradients were sent of, and that is not known to be over; else 0. */
 uint64_t exchange_pushed_end(const struct exchange *exchange);

@@ -20,8 +20,8 @@ static void count_nodes(const struct exchange *x, uint32_t chunk, struct found *
         RULE(sent <= CONFIRMED, "a gradient is sent or not");
         bool comes = x->open && node + 1 == x->pushed_count; /* It has not all come yet. */
         found->unsent = found->unsent || (sent == NOT_SENT && !comes);
-        RULE(IMPLIES(comes && sent != NOT_SENT,
-                     chunk != x->report_chunk && x->partition->chunks[chunk].first >= x->ready),
+        RULE(IMPLIES(comes && sent != NOT_SENT, chunk != x->links[0].first_chunk &&
+                                                    x->partition->chunks[chunk].first >= x->ready),
              "what leaves early is there, and has no report");
         RULE(IMPLIES(comes && sent == NOT_SENT, x->chunks[chunk].request == 0),
              "what is to come asks for nothing");

@@ -19,24 +19,21 @@ enum sent {
 struct asked {
     uint64_t first_request, request; /* Its first and latest number. 0: it is answered. */
     uint64_t want;                   /* The version, or EXCHANGE_WHATEVER. */
-    uint64_t version;                /* That is here. */
     struct frame *stays;             /* Its values where the server wrote them, or NULL. */
 };
 
 struct link {
     uint64_t shard_elements;
-    uint32_t first_chunk;
-    uint32_t unanswered;          /* In chunks. */
-    uint64_t window_bytes;        /* The most that may be unconfirmed. */
-    uint64_t early_bytes;         /* The same while the last node is pushed as it comes. */
-    uint64_t unconfirmed_bytes;   /* Sent and not confirmed. */
-    struct bandwidth_share share; /* The window where workers keep together. */
-    uint64_t ahead_bytes;         /* Of the last node: sent, and its values not come. */
-    bool described;               /* GRADIENT has gone ahead of what is sent. */
-    bool answered;                /* Values have come since it was begun. */
-    bool here;                    /* By its address the server is on this host. */
-    bool near;                    /* Values lay in memory that is shared. */
-    bool waiting;                 /* Chunks wait for the window, from the next ones on. */
+    uint32_t first_chunk;       /* Server 0's: its EXCHANGE carries the report. */
+    uint32_t unanswered;        /* In chunks. */
+    uint64_t unconfirmed_bytes; /* Sent and not confirmed. */
+    struct bandwidth_share
+        share;            /* The window: at most `most`, where workers keep together `bytes`. */
+    uint64_t ahead_bytes; /* Of the last node: sent, and its values not come. */
+    bool described;       /* GRADIENT has gone ahead of what is sent. */
+    bool answered;        /* Values have come since it was begun. */
+    bool near;            /* On this host, by its address or because it shares memory. */
+    bool waiting;         /* Chunks wait for the window, from the next ones on. */
     uint32_t next_node, next_chunk;
     uint64_t asked_us; /* When it was asked, asked again, or answered last. */
     uint64_t retry_us; /* After that, repeat. */

@@ -64,23 +64,19 @@ void scoring_take_work(struct scoring *scoring, struct envelope *envelope,
     (void)status;
 }
 
-bool scoring_take_result(struct scoring *scoring, struct envelope *envelope, uint32_t server,
-                         const struct packet *packet, uint64_t now_us, struct outbox *outbox)
+bool scoring_take(struct scoring *scoring, struct envelope *envelope, uint32_t server,
+                  const struct packet *packet, uint64_t now_us, struct outbox *outbox)
 {
-    if (!packet->message.result.scored)
+    const struct message *message = &packet->message;
+    if (message->kind == MESSAGE_RESULT
+            ? !message->result.scored
+            : message->kind != MESSAGE_MOVED_ON || !message->moved_on.scored)
         return false;
-    if (exchange_take_result(&scoring->pull, envelope, server, packet, now_us, outbox) ==
-        EXCHANGE_COMPLETE)
+    enum exchange_outcome outcome =
+        exchange_take(&scoring->pull, envelope, server, packet, now_us, outbox);
+    if (outcome == EXCHANGE_COMPLETE)
         scoring->here = scoring->work.scored;
-    return true;
-}
-
-bool scoring_take_moved_on(struct scoring *scoring, uint32_t server, const struct message *message,
-                           uint64_t now_us)
-{
-    if (!message->moved_on.scored)
-        return false;
-    if (exchange_take_moved_on(&scoring->pull, server, message, now_us) == EXCHANGE_MISSED)
+    else if (outcome == EXCHANGE_MISSED)
         drop_work(scoring);
     return true;
 }

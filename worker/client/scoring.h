@@ -39,10 +39,8 @@ void scoring_take_work(struct scoring *scoring, struct envelope *envelope,
 
 /* Answers from server number `server`. Payloads stay the caller's. False: it belongs to another
  * exchange; numbers of both may interleave. */
-bool scoring_take_result(struct scoring *scoring, struct envelope *envelope, uint32_t server,
-                         const struct packet *packet, uint64_t now_us, struct outbox *outbox);
-bool scoring_take_moved_on(struct scoring *scoring, uint32_t server, const struct message *message,
-                           uint64_t now_us);
+bool scoring_take(struct scoring *scoring, struct envelope *envelope, uint32_t server,
+                  const struct packet *packet, uint64_t now_us, struct outbox *outbox);
 
 /* Whether all is here, for a trainer that is free; then it is given. */
 bool scoring_give(struct scoring *scoring, uint64_t now_us);

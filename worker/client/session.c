@@ -220,16 +220,6 @@ static bool trainer_waits(const struct session *s)
     return s->trainer == IDLE || (s->trainer == DONE && s->follow.rules->has_more(&s->follow));
 }
 
-/* The trainer is about to compute this batch from these values. */
-static void begin_computation(struct session *s, uint64_t batch)
-{
-    struct computation *computation = &s->follow.computation;
-    if (!computation->records)
-        return;
-    exchange_versions(&s->exchange, computation->versions);
-    computation_begin(computation, batch, s->envelope->ticket);
-}
-
 /* Send what the mode has noted, in as few messages as possible. A worker that was welcomed again
  * waits for its START first, which takes its work back. */
 static void speak(struct session *s, uint64_t now_us, struct outbox *outbox)
@@ -276,7 +266,8 @@ static void go_on(struct session *s, uint64_t now_us, struct outbox *outbox)
         ask_newest(s, now_us, outbox);
     } else if (next != NEXT_WAIT) {
         if (next == NEXT_COMPUTE)
-            begin_computation(s, step);
+            computation_begin(&s->follow.computation, step, s->envelope->ticket,
+                              s->exchange.skew.versions);
         hand_to_trainer(s, step, next == NEXT_ENOUGH, now_us, outbox);
     }
 }
@@ -504,38 +495,23 @@ static void take_outcome(struct session *s, enum exchange_outcome outcome, uint6
     }
 }
 
-static void handle_result(struct session *s, uint32_t server, const struct packet *packet,
+/* RESULT, RECEIPT or MOVED_ON. */
+static void handle_answer(struct session *s, uint32_t server, const struct packet *packet,
                           uint64_t now_us, struct outbox *outbox)
 {
-    if (packet->message.generation != s->envelope->generation)
+    const struct message *message = &packet->message;
+    if (message->generation != s->envelope->generation)
         return;
-    if (scoring_take_result(&s->scoring, s->envelope, server, packet, now_us, outbox)) {
+    if (scoring_take(&s->scoring, s->envelope, server, packet, now_us, outbox)) {
         give_score(s, now_us, outbox);
         return;
     }
     /* What other servers say of the end is not for workers. */
-    if (server == 0 && packet->message.result.stop_step < s->follow.stop_step)
-        s->follow.stop_step = packet->message.result.stop_step;
-    take_outcome(s, exchange_take_result(&s->exchange, s->envelope, server, packet, now_us, outbox),
+    if (message->kind == MESSAGE_RESULT && server == 0 &&
+        message->result.stop_step < s->follow.stop_step)
+        s->follow.stop_step = message->result.stop_step;
+    take_outcome(s, exchange_take(&s->exchange, s->envelope, server, packet, now_us, outbox),
                  now_us, outbox);
-}
-
-static void handle_receipt(struct session *s, uint32_t server, const struct message *message,
-                           uint64_t now_us, struct outbox *outbox)
-{
-    if (message->generation == s->envelope->generation)
-        take_outcome(
-            s, exchange_take_receipt(&s->exchange, s->envelope, server, message, now_us, outbox),
-            now_us, outbox);
-}
-
-static void handle_moved_on(struct session *s, uint32_t server, const struct message *message,
-                            uint64_t now_us, struct outbox *outbox)
-{
-    if (message->generation == s->envelope->generation &&
-        !scoring_take_moved_on(&s->scoring, server, message, now_us))
-        take_outcome(s, exchange_take_moved_on(&s->exchange, server, message, now_us), now_us,
-                     outbox);
 }
 
 /* The trainer's gradient goes out; the last of its step asks for values. */
@@ -710,13 +686,9 @@ void session_handle_server(struct session *session, uint32_t server, struct pack
     }
     switch (message->kind) {
     case MESSAGE_RESULT:
-        handle_result(s, server, packet, now_us, outbox);
-        break;
     case MESSAGE_RECEIPT:
-        handle_receipt(s, server, message, now_us, outbox);
-        break;
     case MESSAGE_MOVED_ON:
-        handle_moved_on(s, server, message, now_us, outbox);
+        handle_answer(s, server, packet, now_us, outbox);
         break;
     case MESSAGE_REFUSED:
         handle_refused(s, server, message, now_us, outbox);

@@ -12,28 +12,25 @@ enum status computation_init(struct computation *computation, uint32_t chunk_cou
 {
     memset(computation, 0, sizeof *computation);
     computation->chunk_count = chunk_count;
-    computation->bases_capacity = (size_t)chunk_count * BASES_BYTES_A_CHUNK;
-    computation->bases = malloc(computation->bases_capacity);
-    computation->versions = calloc(chunk_count, sizeof *computation->versions);
-    return computation->bases == NULL || computation->versions == NULL ? STATUS_MEMORY : STATUS_OK;
+    computation->bases = malloc((size_t)chunk_count * BASES_BYTES_A_CHUNK);
+    return computation->bases == NULL ? STATUS_MEMORY : STATUS_OK;
 }
 
 void computation_free(struct computation *computation)
 {
     free(computation->bases);
-    free(computation->versions);
     memset(computation, 0, sizeof *computation);
 }
 
-void computation_begin(struct computation *computation, uint64_t batch, uint64_t ticket)
+void computation_begin(struct computation *computation, uint64_t batch, uint64_t ticket,
+                       const uint64_t *versions)
 {
     if (!computation->records)
         return;
     computation->count++;
     computation->batch = batch;
     computation->ticket = ticket;
-    computation->bases_bytes =
-        bases_encode(computation->versions, computation->chunk_count, computation->bases);
+    computation->bases_bytes = bases_encode(versions, computation->chunk_count, computation->bases);
 }
 
 void computation_describe(const struct computation *computation, const struct envelope *envelope,
@@ -59,5 +56,6 @@ void computation_check(const struct computation *computation)
 {
     const struct computation *c = computation;
     INVARIANT("computation", IMPLIES(c->count > 0, c->bases_bytes > 0), "what is made has bases");
-    INVARIANT("computation", c->bases_bytes <= c->bases_capacity, "there is room for every base");
+    INVARIANT("computation", c->bases_bytes <= (size_t)c->chunk_count * BASES_BYTES_A_CHUNK,
+              "there is room for every base");
 }

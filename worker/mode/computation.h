@@ -19,20 +19,20 @@ struct computation {
     uint64_t count;  /* Of the latest one; 0: there was none. */
     uint64_t ticket; /* Of this worker when it began. */
     uint64_t batch;
-    uint64_t clock;     /* Where workers have clocks: batches that this one had finished; else 0. */
-    uint64_t *versions; /* [chunk_count] to be filled in before computation_begin. Owned. */
+    uint64_t clock; /* Where workers have clocks: batches that this one had finished; else 0. */
     uint32_t chunk_count;
-    uint8_t *bases; /* [bases_bytes of bases_capacity] see common/job/bases.h. Owned. */
-    size_t bases_bytes, bases_capacity;
+    uint8_t *bases; /* [bases_bytes] of every chunk, see common/job/bases.h. Owned. */
+    size_t bases_bytes;
 };
 
 /* For so many chunks; STATUS_MEMORY. */
 enum status computation_init(struct computation *computation, uint32_t chunk_count);
 void computation_free(struct computation *computation);
 
-/* A batch is begun, from `versions`, by the worker of this ticket. Does nothing in a job without
- * record. */
-void computation_begin(struct computation *computation, uint64_t batch, uint64_t ticket);
+/* A batch is begun, from versions[chunk_count], by the worker of this ticket. Does nothing in a job
+ * without record. */
+void computation_begin(struct computation *computation, uint64_t batch, uint64_t ticket,
+                       const uint64_t *versions);
 
 /* GRADIENT to a server, page by page. */
 void computation_describe(const struct computation *computation, const struct envelope *envelope,

@@ -102,7 +102,7 @@ static enum exchange_outcome result(struct fixture *f, uint32_t chunk, uint64_t 
     if (values)
         packet.payload = frame_of(1, f->partition.chunks[chunk].count);
     enum exchange_outcome outcome =
-        exchange_take_result(&f->exchange, &f->envelope, 0, &packet, f->now_us, &f->post.outbox);
+        exchange_take(&f->exchange, &f->envelope, 0, &packet, f->now_us, &f->post.outbox);
     frame_release(packet.payload);
     return outcome;
 }
@@ -110,10 +110,10 @@ static enum exchange_outcome result(struct fixture *f, uint32_t chunk, uint64_t 
 static enum exchange_outcome receipt(struct fixture *f, uint32_t chunk, struct node node,
                                      bool missing)
 {
-    struct message message = {.kind = MESSAGE_RECEIPT};
-    message.receipt = (struct message_receipt){.chunk = chunk, .node = node, .missing = missing};
-    return exchange_take_receipt(&f->exchange, &f->envelope, 0, &message, f->now_us,
-                                 &f->post.outbox);
+    struct packet packet = {.message.kind = MESSAGE_RECEIPT};
+    packet.message.receipt =
+        (struct message_receipt){.chunk = chunk, .node = node, .missing = missing};
+    return exchange_take(&f->exchange, &f->envelope, 0, &packet, f->now_us, &f->post.outbox);
 }
 
 TEST(what_fits_the_window_leaves_at_once_and_asks_for_no_receipt, MODE_SYNC, 4)
@@ -460,7 +460,7 @@ TEST_OF_TWO(where_memory_is_shared_there_is_no_line_to_leave_to_others, MODE_SYN
         packet.message.result = (struct message_result){.chunk = i, .parameters = true};
         packet.payload = frame_of(1, f->partition.chunks[i].count);
         packet.payload->stays = true;
-        exchange_take_result(&f->exchange, &f->envelope, 0, &packet, f->now_us, &f->post.outbox);
+        exchange_take(&f->exchange, &f->envelope, 0, &packet, f->now_us, &f->post.outbox);
         frame_release(packet.payload);
     }
     push(f, (struct node){0, 4}, true);
