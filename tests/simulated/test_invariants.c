@@ -160,13 +160,13 @@ SPOIL(checkpointer_generation, checkpointer, c->directory_open && c->plan != NUL
 
 static struct lease_book *book_of(struct session *session)
 {
-    return &((struct follow_async *)session->follow.state)->book;
+    return session->follow.state;
 }
 
 /* Of ssp: `computing` and `late` stand behind async's block. */
 static bool *late_of(struct session *session)
 {
-    return (bool *)session->follow.state + sizeof(struct follow_async) + 1;
+    return (bool *)session->follow.state + sizeof(struct lease_book) + 1;
 }
 
 static bool is_under_way(const struct session *session)

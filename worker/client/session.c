@@ -222,10 +222,10 @@ static bool trainer_waits(const struct session *s)
 
 /* Send what the mode has noted, in as few messages as possible. A worker that was welcomed again
  * waits for its START first, which takes its work back. */
-static void speak(struct session *s, uint64_t now_us, struct outbox *outbox)
+static void speak(struct session *s, bool idle, uint64_t now_us, struct outbox *outbox)
 {
     if (is_started(s) && !s->rejoined)
-        s->follow.rules->speak(&s->follow, s->envelope, now_us, outbox);
+        s->follow.rules->speak(&s->follow, s->envelope, idle, now_us, outbox);
 }
 
 static void ask_newest(struct session *s, uint64_t now_us, struct outbox *outbox)
@@ -307,7 +307,7 @@ static void begin_anew(struct session *s, uint64_t now_us, struct outbox *outbox
     s->busy_us = s->waiting_us = now_us;
     if (s->start.assignment == 0)
         return;
-    s->follow.rules->begin(&s->follow, s->envelope, now_us, outbox);
+    s->follow.rules->begin(&s->follow, s->envelope);
     join_flow(s, now_us, outbox);
 }
 
@@ -333,7 +333,7 @@ static void exchange_complete(struct session *s, uint64_t now_us, struct outbox 
     s->rounds = 0;
     s->waiting_us = now_us;
     s->follow.refused = x->refused;
-    s->follow.rules->complete(&s->follow, x->version, s->envelope, now_us, outbox);
+    s->follow.rules->complete(&s->follow, x->version, s->envelope);
     go_on(s, now_us, outbox);
 }
 
@@ -406,7 +406,7 @@ static void handle_welcome(struct session *s, const struct message *message, uin
  * on. */
 static bool only_members_change(const struct session *s, const struct message *message)
 {
-    return s->follow.rules->keeps(&s->follow) && is_started(s) && !s->rejoined &&
+    return !job_mode(s->options.job)->steps && is_started(s) && !s->rejoined &&
            s->trainer != DONE && message->generation == s->envelope->generation;
 }
 
@@ -537,7 +537,7 @@ static void handle_work(struct session *s, const struct message *message, uint64
         s->waited = message->work.waited;
         s->whom = message->work.whom;
     }
-    s->follow.rules->work(&s->follow, s->envelope, message, now_us, outbox);
+    s->follow.rules->work(&s->follow, s->envelope, message, now_us);
     go_on(s, now_us, outbox);
 }
 
@@ -589,7 +589,7 @@ static void finish_message(struct session *s, struct packet *packet, uint64_t no
 {
     if (is_member(s))
         announce(s, now_us, outbox);
-    speak(s, now_us, outbox);
+    speak(s, false, now_us, outbox);
     frame_release(packet->payload);
     packet->payload = NULL;
     count_sent(s, outbox, before);
@@ -871,7 +871,7 @@ static void trainer_evaluation(struct session *s, const struct message *message,
     go_on(s, now_us, outbox);
 }
 
-static void trainer_done(struct session *s, uint64_t now_us, struct outbox *outbox)
+static void trainer_done(struct session *s, uint64_t step, uint64_t now_us, struct outbox *outbox)
 {
     assert(s->trainer == BUSY);
     s->waiting_us = now_us;
@@ -880,9 +880,7 @@ static void trainer_done(struct session *s, uint64_t now_us, struct outbox *outb
         return;
     }
     s->trainer = DONE;
-    struct message_done done = {
-        .step = s->follow.rules->done_step(&s->follow),
-    };
+    struct message_done done = {.step = step};
     tell_times(s, &done.times, now_us);
     announcements_done(&s->announcements, &done);
     give_score(s, now_us, outbox);
@@ -937,7 +935,7 @@ void session_handle_trainer(struct session *session, struct packet *packet, uint
             trainer_evaluation(s, message, now_us, outbox);
             break;
         case MESSAGE_DONE:
-            trainer_done(s, now_us, outbox);
+            trainer_done(s, message->done.step, now_us, outbox);
             break;
         case MESSAGE_STOP:
             trainer_stop(s, message, outbox);
@@ -1031,12 +1029,10 @@ static void tick_member(struct session *s, uint64_t now_us, struct outbox *outbo
                                   .leash = s->joining.leash};
     if (s->ask_at_us != 0 && now_us >= s->ask_at_us)
         ask_newest(s, now_us, outbox);
-    const struct follow_mode *rules = s->follow.rules;
     s->announcements.stop_known =
-        s->follow.stop_step < s->options.job->steps || rules->knows_end(&s->follow);
+        s->follow.stop_step < s->options.job->steps || s->follow.rules->knows_end(&s->follow);
     announce(s, now_us, outbox);
-    if (!s->rejoined)
-        rules->tick(&s->follow, s->envelope, is_idle(s), now_us, outbox);
+    speak(s, is_idle(s), now_us, outbox);
     exchange_tick(&s->exchange, s->envelope, now_us, outbox);
     exchange_tick(&s->scoring.pull, s->envelope, now_us, outbox);
 }

@@ -31,7 +31,7 @@
  *              makes the rest, and sums of its times). With skip (async):
  *              no payload, the gradient was not finite. With neither: the worker has no leaves.
  *   EVALUATION in answer to WORK(scored); the session repeats it.
- *   DONE       in answer to WORK(enough). It leaves when all EVALUATIONs are known to have arrived.
+ *   DONE       in answer to WORK(enough), with its step. It leaves when all EVALUATIONs are known to have arrived.
  *   STOP       130 or 143: asks for a clean end, and goes on. Else the trainer cannot go on: over.
  *   LEAVE      this worker alone goes, with stop.exit_code: FINISHED will come. Pushes are finished
  *              first, for a second at most; what is being computed is for others.

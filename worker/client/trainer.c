@@ -58,7 +58,7 @@ static void take_work(struct trainer *t, const struct message_work *work, uint32
         event(to_session->listener, EVENT_SCORES, .step = work->scored);
     } else if (work->enough) {
         t->work = (struct trainer_work){.step = work->batch, .enough = true};
-        outbox_add(to_session, TO_SERVER, MESSAGE_DONE);
+        outbox_add(to_session, TO_SERVER, MESSAGE_DONE)->message.done.step = work->batch;
     } else {
         take_step(t, work->batch, refusals, to_session);
     }

@@ -5,17 +5,12 @@
 
 static struct lease_book *book_of(const struct follow *follow)
 {
-    return &((struct follow_async *)follow->state)->book;
-}
-
-void follow_async_init(struct follow *follow)
-{
-    lease_book_init(book_of(follow), follow->job);
+    return follow->state;
 }
 
 void follow_async_forget(struct follow *follow)
 {
-    lease_book_forget(book_of(follow));
+    lease_book_init(book_of(follow), follow->job);
     follow->refusals = 0;
 }
 
@@ -31,10 +26,8 @@ enum next follow_async_next(struct follow *follow, uint64_t *step)
 bool follow_async_expects(const struct follow *follow, uint64_t *step)
 {
     const struct lease_book *book = book_of(follow);
-    if (book->held_count == 0)
-        return false;
     *step = book->held[0];
-    return true;
+    return book->held_count > 0;
 }
 
 uint32_t follow_async_nodes(uint32_t leaves, uint32_t members, uint32_t position,
@@ -52,12 +45,9 @@ void follow_async_push(struct follow *follow, struct message_exchange *what)
     (void)what; /* Each chunk has its own version. */
 }
 
-void follow_async_complete(struct follow *follow, uint64_t version, struct envelope *envelope,
-                           uint64_t now_us, struct outbox *outbox)
+void follow_async_complete(struct follow *follow, uint64_t version, struct envelope *envelope)
 {
     (void)version;
-    (void)now_us;
-    (void)outbox;
     if (book_of(follow)->current == UINT64_MAX)
         return;
     bool again = follow->refused && !follow->job->staleness_loses;
@@ -68,39 +58,23 @@ void follow_async_complete(struct follow *follow, uint64_t version, struct envel
         lease_book_finish(book_of(follow), envelope);
 }
 
-uint64_t follow_async_done_step(const struct follow *follow)
+void follow_async_begin(struct follow *follow, struct envelope *envelope)
 {
-    return follow->stop_step;
-}
-
-void follow_async_begin(struct follow *follow, struct envelope *envelope, uint64_t now_us,
-                        struct outbox *outbox)
-{
-    (void)now_us;
-    (void)outbox;
     lease_book_ask(book_of(follow), envelope);
 }
 
 void follow_async_work(struct follow *follow, struct envelope *envelope,
-                       const struct message *message, uint64_t now_us, struct outbox *outbox)
+                       const struct message *message, uint64_t now_us)
 {
-    (void)outbox;
     if (message->work.enough && message->work.batch < follow->stop_step)
         follow->stop_step = message->work.batch;
     lease_book_work(book_of(follow), envelope, message, now_us);
 }
 
-void follow_async_tick(struct follow *follow, struct envelope *envelope, bool idle, uint64_t now_us,
-                       struct outbox *outbox)
+void follow_async_speak(struct follow *follow, struct envelope *envelope, bool idle,
+                        uint64_t now_us, struct outbox *outbox)
 {
-    lease_book_tick(book_of(follow), envelope, idle, now_us);
-    follow_async_speak(follow, envelope, now_us, outbox);
-}
-
-void follow_async_speak(struct follow *follow, struct envelope *envelope, uint64_t now_us,
-                        struct outbox *outbox)
-{
-    lease_book_speak(book_of(follow), envelope, now_us, outbox);
+    lease_book_speak(book_of(follow), envelope, idle, now_us, outbox);
 }
 
 bool follow_async_has_more(const struct follow *follow)
@@ -111,12 +85,6 @@ bool follow_async_has_more(const struct follow *follow)
 bool follow_async_knows_end(const struct follow *follow)
 {
     return book_of(follow)->enough;
-}
-
-bool follow_async_keeps(const struct follow *follow)
-{
-    (void)follow;
-    return true;
 }
 
 void follow_async_check(const struct follow *follow)

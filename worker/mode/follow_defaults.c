@@ -4,23 +4,26 @@
 
 #pragma GCC diagnostic ignored "-Wunused-parameter"
 
+void follow_no_work(struct follow *follow)
+{
+}
+
 bool follow_nowhere(const struct follow *follow, uint32_t members, uint64_t *version)
 {
     return false;
 }
 
-void follow_silently(struct follow *follow, struct envelope *envelope, uint64_t now_us,
+void follow_asks_nothing(struct follow *follow, struct envelope *envelope)
+{
+}
+
+void follow_takes_nothing(struct follow *follow, struct envelope *envelope,
+                          const struct message *message, uint64_t now_us)
+{
+}
+
+void follow_silently(struct follow *follow, struct envelope *envelope, bool idle, uint64_t now_us,
                      struct outbox *outbox)
-{
-}
-
-void follow_no_work(struct follow *follow, struct envelope *envelope, const struct message *message,
-                    uint64_t now_us, struct outbox *outbox)
-{
-}
-
-void follow_no_tick(struct follow *follow, struct envelope *envelope, bool idle, uint64_t now_us,
-                    struct outbox *outbox)
 {
 }
 

@@ -29,7 +29,7 @@ enum status follow_init(struct follow *follow, const struct job *job, uint32_t c
     if (follow->rules->state_bytes > 0 &&
         (follow->state = calloc(1, follow->rules->state_bytes)) == NULL)
         return STATUS_MEMORY;
-    follow->rules->init(follow);
+    follow->rules->forget(follow);
     return computation_init(&follow->computation, chunk_count);
 }
 

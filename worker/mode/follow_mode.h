@@ -51,9 +51,8 @@ enum next {
 struct follow_mode {
     size_t state_bytes;
 
-    /* The block is zero. */
-    void (*init)(struct follow *follow);
-    /* Work that was given is void: it will come again. */
+    /* It begins, with a block of zeros; or all work that was given is void, and will come again.
+     * Default: there is none. */
     void (*forget)(struct follow *follow);
 
     enum next (*next)(struct follow *follow, uint64_t *step);
@@ -67,33 +66,26 @@ struct follow_mode {
     /* The trainer's gradient goes out: its base version, and the version to ask for. */
     void (*push)(struct follow *follow, struct message_exchange *what);
     /* All chunks have answered; where they are of one version, of this. */
-    void (*complete)(struct follow *follow, uint64_t version, struct envelope *envelope,
-                     uint64_t now_us, struct outbox *outbox);
+    void (*complete)(struct follow *follow, uint64_t version, struct envelope *envelope);
     /* The requested version is gone, and some chunk was at *version: the version to go on from,
      * which every chunk may have yet to reach. Default: false, the worker pulls the newest. */
     bool (*catch_up)(const struct follow *follow, uint32_t members, uint64_t *version);
-    /* The step that DONE names. */
-    uint64_t (*done_step)(const struct follow *follow);
 
     /* --- leases; default: there are none */
 
     /* Begin, or begin anew: ask for work. */
-    void (*begin)(struct follow *follow, struct envelope *envelope, uint64_t now_us,
-                  struct outbox *outbox);
+    void (*begin)(struct follow *follow, struct envelope *envelope);
     /* WORK has come. */
     void (*work)(struct follow *follow, struct envelope *envelope, const struct message *message,
-                 uint64_t now_us, struct outbox *outbox);
-    void (*tick)(struct follow *follow, struct envelope *envelope, bool idle, uint64_t now_us,
-                 struct outbox *outbox);
-    /* Send what the other members have noted, once a message is handled. */
-    void (*speak)(struct follow *follow, struct envelope *envelope, uint64_t now_us,
+                 uint64_t now_us);
+    /* Send what the other members have noted, once a message is handled, and at every tick. idle: a
+     * tick finds nothing to do. */
+    void (*speak)(struct follow *follow, struct envelope *envelope, bool idle, uint64_t now_us,
                   struct outbox *outbox);
     /* Whether there is work for a worker that was done. */
     bool (*has_more)(const struct follow *follow);
     /* Whether it has heard that there is enough. */
     bool (*knows_end)(const struct follow *follow);
-    /* Whether what it computes stays its own when other members come and go. */
-    bool (*keeps)(const struct follow *follow);
 
     /* The words of `run --explain` when the trainer is given a step or batch. */
     const char *given;
@@ -103,17 +95,17 @@ struct follow_mode {
 };
 
 #define FOLLOW_DEFAULTS                                                                            \
-    .catch_up = follow_nowhere, .begin = follow_silently, .work = follow_no_work,                  \
-    .tick = follow_no_tick, .speak = follow_silently, .has_more = follow_never,                    \
-    .knows_end = follow_never, .keeps = follow_never, .check = follow_no_check
+    .forget = follow_no_work, .catch_up = follow_nowhere, .begin = follow_asks_nothing,            \
+    .work = follow_takes_nothing, .speak = follow_silently, .has_more = follow_never,              \
+    .knows_end = follow_never, .check = follow_no_check
 
+void follow_no_work(struct follow *follow);
 bool follow_nowhere(const struct follow *follow, uint32_t members, uint64_t *version);
-void follow_silently(struct follow *follow, struct envelope *envelope, uint64_t now_us,
+void follow_asks_nothing(struct follow *follow, struct envelope *envelope);
+void follow_takes_nothing(struct follow *follow, struct envelope *envelope,
+                          const struct message *message, uint64_t now_us);
+void follow_silently(struct follow *follow, struct envelope *envelope, bool idle, uint64_t now_us,
                      struct outbox *outbox);
-void follow_no_work(struct follow *follow, struct envelope *envelope, const struct message *message,
-                    uint64_t now_us, struct outbox *outbox);
-void follow_no_tick(struct follow *follow, struct envelope *envelope, bool idle, uint64_t now_us,
-                    struct outbox *outbox);
 bool follow_never(const struct follow *follow);
 void follow_no_check(const struct follow *follow);
 

@@ -16,11 +16,6 @@ void lease_book_init(struct lease_book *book, const struct job *job)
     book->current = UINT64_MAX;
 }
 
-void lease_book_forget(struct lease_book *book)
-{
-    lease_book_init(book, book->job);
-}
-
 /* --- saying -------------------------------------------------------------------------------- */
 
 static void note(struct lease_book *book, struct envelope *envelope, bool finished, uint64_t batch)
@@ -55,9 +50,11 @@ void lease_book_again(struct lease_book *book)
     book->current = UINT64_MAX;
 }
 
-void lease_book_speak(struct lease_book *book, struct envelope *envelope, uint64_t now_us,
-                      struct outbox *outbox)
+void lease_book_speak(struct lease_book *book, struct envelope *envelope, bool idle,
+                      uint64_t now_us, struct outbox *outbox)
 {
+    if (idle && !book->enough && book->said_count == 0 && now_us - book->answered_us >= REPEAT_US)
+        lease_book_ask(book, envelope);
     for (uint32_t i = 0; i < book->said_count; i++) {
         struct lease_said *said = &book->said[i];
         if (said->said && now_us - said->said_us < REPEAT_US)
@@ -77,12 +74,6 @@ static void heard(struct lease_book *book, uint64_t request)
                     (--book->said_count - i) * sizeof *book->said);
             return;
         }
-}
-
-void lease_book_tick(struct lease_book *book, struct envelope *envelope, bool idle, uint64_t now_us)
-{
-    if (idle && !book->enough && book->said_count == 0 && now_us - book->answered_us >= REPEAT_US)
-        lease_book_ask(book, envelope);
 }
 
 /* --- taking -------------------------------------------------------------------------------- */

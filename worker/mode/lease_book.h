@@ -41,10 +41,8 @@ struct lease_book {
     uint64_t answered_us; /* When a LEASE was last answered. */
 };
 
+/* Without a batch; job outlives it. */
 void lease_book_init(struct lease_book *book, const struct job *job);
-
-/* All batches will come again. */
-void lease_book_forget(struct lease_book *book);
 
 /* Ask for work. */
 void lease_book_ask(struct lease_book *book, struct envelope *envelope);
@@ -63,13 +61,9 @@ void lease_book_work(struct lease_book *book, struct envelope *envelope,
 /* The next batch becomes the current one; false when there is none. */
 bool lease_book_next(struct lease_book *book, uint64_t *batch);
 
-/* idle: there is nothing to do. */
-void lease_book_tick(struct lease_book *book, struct envelope *envelope, bool idle,
-                     uint64_t now_us);
-
-/* Send what is new, or has had no answer for a while. */
-void lease_book_speak(struct lease_book *book, struct envelope *envelope, uint64_t now_us,
-                      struct outbox *outbox);
+/* Send what is new, or has had no answer for a while. idle: there is nothing to do, so ask again. */
+void lease_book_speak(struct lease_book *book, struct envelope *envelope, bool idle,
+                      uint64_t now_us, struct outbox *outbox);
 
 /* See common/base/invariant.h. */
 void lease_book_check(const struct lease_book *book);

@@ -9,21 +9,14 @@
 #include "worker/mode/async.h"
 
 struct ssp_follow {
-    struct follow_async async; /* First: async's functions take the block for this. */
-    bool computing;            /* The exchange of the current batch has not left. */
-    bool late;                 /* A held batch came too late for the values that are here. */
+    struct lease_book book; /* First: async's functions take the block for this. */
+    bool computing;         /* The exchange of the current batch has not left. */
+    bool late;              /* A held batch came too late for the values that are here. */
 };
 
 static struct ssp_follow *state_of(const struct follow *follow)
 {
     return follow->state;
-}
-
-static void ssp_init(struct follow *follow)
-{
-    follow_async_init(follow);
-    state_of(follow)->computing = false;
-    state_of(follow)->late = false;
 }
 
 static void ssp_forget(struct follow *follow)
@@ -35,13 +28,12 @@ static void ssp_forget(struct follow *follow)
 
 /* Values pulled for a late batch are new enough for those before it. */
 static void ssp_work(struct follow *follow, struct envelope *envelope,
-                     const struct message *message, uint64_t now_us, struct outbox *outbox)
+                     const struct message *message, uint64_t now_us)
 {
     struct ssp_follow *state = state_of(follow);
-    const struct lease_book *book = &state->async.book;
-    uint32_t held = book->held_count;
-    follow_async_work(follow, envelope, message, now_us, outbox);
-    if (book->held_count > held && !state->computing &&
+    uint32_t held = state->book.held_count;
+    follow_async_work(follow, envelope, message, now_us);
+    if (state->book.held_count > held && !state->computing &&
         follow->job->staleness_bound != MODE_UNBOUNDED)
         state->late = true;
 }
@@ -49,13 +41,13 @@ static void ssp_work(struct follow *follow, struct envelope *envelope,
 static enum next ssp_next(struct follow *follow, uint64_t *step)
 {
     struct ssp_follow *state = state_of(follow);
-    if (state->late && state->async.book.held_count > 0) {
+    if (state->late && state->book.held_count > 0) {
         state->late = false;
         return NEXT_PULL;
     }
     enum next next = follow_async_next(follow, step);
     state->computing = next == NEXT_COMPUTE;
-    follow->computation.clock = state->async.book.clock;
+    follow->computation.clock = state->book.clock;
     return next;
 }
 
@@ -74,9 +66,9 @@ static void ssp_check(const struct follow *follow)
 {
     const struct ssp_follow *state = state_of(follow);
     follow_async_check(follow);
-    INVARIANT("ssp follow", IMPLIES(state->computing, state->async.book.current != UINT64_MAX),
+    INVARIANT("ssp follow", IMPLIES(state->computing, state->book.current != UINT64_MAX),
               "what is computed is a batch");
-    INVARIANT("ssp follow", IMPLIES(state->late, state->async.book.held_count > 0),
+    INVARIANT("ssp follow", IMPLIES(state->late, state->book.held_count > 0),
               "only a batch that is held came late");
     INVARIANT("ssp follow", IMPLIES(state->late, follow->job->staleness_bound != MODE_UNBOUNDED),
               "without a bound nothing comes late");
@@ -85,7 +77,6 @@ static void ssp_check(const struct follow *follow)
 const struct follow_mode follow_ssp = {
     ASYNC_FOLLOW,
     .state_bytes = sizeof(struct ssp_follow),
-    .init = ssp_init,
     .forget = ssp_forget,
     .next = ssp_next,
     .expects = ssp_expects,

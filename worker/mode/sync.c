@@ -6,11 +6,6 @@
 
 #define AHEAD 2 /* The step under way will be over before its values are here. */
 
-static void sync_init(struct follow *follow)
-{
-    (void)follow;
-}
-
 static enum next sync_next(struct follow *follow, uint64_t *step)
 {
     *step = follow->step;
@@ -38,24 +33,15 @@ static void sync_push(struct follow *follow, struct message_exchange *what)
         follow->step = what->step + 1;
 }
 
-static void sync_complete(struct follow *follow, uint64_t version, struct envelope *envelope,
-                          uint64_t now_us, struct outbox *outbox)
+static void sync_complete(struct follow *follow, uint64_t version, struct envelope *envelope)
 {
     (void)envelope;
-    (void)now_us;
-    (void)outbox;
     follow->step = version;
 }
 
-static uint64_t sync_done_step(const struct follow *follow)
-{
-    return follow->step;
-}
-
 #define SYNC_FOLLOW                                                                                \
-    FOLLOW_DEFAULTS, .init = sync_init, .forget = sync_init, .next = sync_next,                    \
-                     .expects = sync_expects, .nodes = sync_nodes, .push = sync_push,              \
-                     .complete = sync_complete, .done_step = sync_done_step,                       \
+    FOLLOW_DEFAULTS, .next = sync_next, .expects = sync_expects, .nodes = sync_nodes,              \
+                     .push = sync_push, .complete = sync_complete,                                 \
                      .given = "All chunks are here, all of version {step}. Now step {step} can "   \
                               "be computed from them"
 

@@ -25,7 +25,7 @@ static void open_fixture(struct fixture *f, enum mode mode, uint64_t bound)
     f->job.steps = 1000;
     f->now_us = 1000000;
     ck_assert_int_eq(follow_init(&f->follow, &f->job, 1), STATUS_OK);
-    f->follow.rules->begin(&f->follow, &f->envelope, f->now_us, &f->post.outbox);
+    f->follow.rules->begin(&f->follow, &f->envelope);
 }
 
 static void close_fixture(struct fixture *f)
@@ -42,13 +42,13 @@ static void close_fixture(struct fixture *f)
 static void work(struct fixture *f, uint64_t batch)
 {
     struct message message = {.kind = MESSAGE_WORK, .work.batch = batch};
-    f->follow.rules->work(&f->follow, &f->envelope, &message, f->now_us, &f->post.outbox);
+    f->follow.rules->work(&f->follow, &f->envelope, &message, f->now_us);
 }
 
 static void enough(struct fixture *f, uint64_t end)
 {
     struct message message = {.kind = MESSAGE_WORK, .work = {.enough = true, .batch = end}};
-    f->follow.rules->work(&f->follow, &f->envelope, &message, f->now_us, &f->post.outbox);
+    f->follow.rules->work(&f->follow, &f->envelope, &message, f->now_us);
 }
 
 static enum next next(struct fixture *f)
@@ -76,7 +76,7 @@ static void leave(struct fixture *f)
 /* Every chunk has answered. */
 static void complete(struct fixture *f)
 {
-    f->follow.rules->complete(&f->follow, 0, &f->envelope, f->now_us, &f->post.outbox);
+    f->follow.rules->complete(&f->follow, 0, &f->envelope);
     post_clear(&f->post);
 }
 

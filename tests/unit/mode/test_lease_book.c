@@ -37,7 +37,7 @@ static void close_fixture(struct fixture *f)
 
 static void speak(struct fixture *f)
 {
-    lease_book_speak(&f->book, &f->envelope, f->now_us, &f->post.outbox);
+    lease_book_speak(&f->book, &f->envelope, false, f->now_us, &f->post.outbox);
 }
 
 static void work(struct fixture *f, uint64_t request, uint64_t batch)
@@ -70,7 +70,7 @@ TEST(a_batch_is_taken_once_however_long_ago)
         post_clear(&f->post);
     }
     ck_assert(!lease_book_next(&f->book, &batch));
-    lease_book_forget(&f->book);
+    lease_book_init(&f->book, &f->job);
     work(f, 0, 0);
     ck_assert(lease_book_next(&f->book, &batch));
     post_clear(&f->post);
@@ -96,7 +96,7 @@ TEST(whoever_took_a_batch_is_known_as_far_back_as_the_book_goes)
     ck_assert(!takes(f, oldest - 1));
     ck_assert(takes(f, newest + 1));
     ck_assert(!takes(f, oldest));
-    lease_book_forget(&f->book);
+    lease_book_init(&f->book, &f->job);
     ck_assert(takes(f, newest));
     ck_assert(takes(f, oldest));
     ck_assert(!takes(f, oldest - 1));
@@ -156,8 +156,7 @@ TEST(more_unanswered_leases_than_there_is_room_for_forget_the_oldest)
     }
     post_clear(&f->post);
     f->now_us += 500000;
-    lease_book_tick(&f->book, &f->envelope, true, f->now_us);
-    speak(f);
+    lease_book_speak(&f->book, &f->envelope, true, f->now_us, &f->post.outbox);
     ck_assert_uint_eq(post_count(&f->post, TO_SERVER, MESSAGE_LEASE), LEASES_SAID_MAX);
     ck_assert_uint_eq(post_find(&f->post, TO_SERVER, MESSAGE_LEASE)->message.lease.batch, 2);
     post_clear(&f->post);
@@ -172,13 +171,11 @@ TEST(with_enough_nobody_asks)
 {
     struct message message = {.kind = MESSAGE_WORK, .work = {.enough = true, .batch = 5}};
     f->now_us += 900000;
-    lease_book_tick(&f->book, &f->envelope, false, f->now_us);
-    speak(f);
+    lease_book_speak(&f->book, &f->envelope, false, f->now_us, &f->post.outbox);
     ck_assert_uint_eq(post_count_all(&f->post), 0);
     lease_book_work(&f->book, &f->envelope, &message, f->now_us);
     f->now_us += 900000;
-    lease_book_tick(&f->book, &f->envelope, true, f->now_us);
-    speak(f);
+    lease_book_speak(&f->book, &f->envelope, true, f->now_us, &f->post.outbox);
     ck_assert_uint_eq(post_count_all(&f->post), 0);
 }
 
@@ -194,7 +191,7 @@ TEST(a_clock_begins_as_server_0_says_and_counts_what_is_finished)
     message.work.batch = 4; /* From before server 0 heard of that. */
     lease_book_work(&f->book, &f->envelope, &message, f->now_us);
     ck_assert_uint_eq(f->book.clock, 8);
-    lease_book_forget(&f->book);
+    lease_book_init(&f->book, &f->job);
     ck_assert_uint_eq(f->book.clock, 0);
 }
 
