@@ -378,8 +378,11 @@ const struct option_row option_rows[] = {
      "A command that computes gradients in place of --model and --data, such as \"python3 net.py\"; it is started "
      "beside each worker. No file of a run has it."},
     {"policy", OPTION_GROUP_JOB, OPTION_KIND_TEXT, FIELD(policy), OPTION_SIMULATE, "COMMAND", NULL, 0, 0, NULL, NULL,
-     "A command that is asked what becomes of each gradient, and in async who gets a batch, in lines of JSON "
+     "A command that is asked what becomes of each gradient, and in ssp who gets a batch, in lines of JSON "
      "(deploy/VIRTUAL.md), such as \"python3 mine.py\"."},
+    {"policy", OPTION_GROUP_JOB, OPTION_KIND_TEXT, FIELD(policy), OPTION_REPLAY, "COMMAND", NULL, 0, 0, NULL, NULL,
+     "A command that is asked anew about each recorded gradient of async or ssp, as of simulate: apply, with a rate, or "
+     "ignore. Order, bases and staleness stay as recorded; gradients are computed anew."},
     {"program-fd", OPTION_GROUP_JOB, OPTION_KIND_TEXT, FIELD(program_fd), WORKS | OPTION_SIMULATE,
      "SOCKET,MEMORY", NULL, 0, 0, NULL, NULL, "Descriptors of a parent that computes gradients itself."},
     {"model", OPTION_GROUP_JOB, OPTION_KIND_TEXT, FIELD(model), OPTION_EVALUATE, "MODEL", NULL, 0, 0, &choice_model, NULL,

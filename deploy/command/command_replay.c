@@ -17,6 +17,7 @@
 #include "common/store/model_file.h"
 #include "deploy/command/command.h"
 #include "deploy/replay/rerun.h"
+#include "deploy/simulate/policy_child.h"
 #include "worker/data/dataset.h"
 
 #define TEXT_MAX     400
@@ -29,7 +30,8 @@ struct replaying {
     bool changed;
     char changes[256]; /* "learning rate: 0.001 in the run, 0.01 in the replay" */
     struct rerun rerun;
-    double seconds; /* Scores left out. */
+    struct policy_child policy; /* Of --policy. */
+    double seconds;             /* Scores left out. */
     bool differs;
     uint64_t scores, scores_shown;
     char digest[65], expected[65]; /* Of the parameters; "": the run has none. */
@@ -74,10 +76,10 @@ static enum status change(struct replaying *r, struct error *error)
         status = change_optimizer(r, error);
     if (is_given(r, "learning-rate"))
         r->job.schedule.learning_rate = r->options->job.schedule.learning_rate;
-    if (is_given(r, "staleness-rate") && job_mode(&r->job)->steps)
-        return error_set(error, STATUS_INVALID,
-                         "--staleness-rate: the run is %s, in which nothing is stale",
-                         job_mode_text(&r->job).text);
+    bool asks = is_given(r, "policy");
+    if ((asks || is_given(r, "staleness-rate")) && job_mode(&r->job)->steps)
+        return error_set(error, STATUS_INVALID, "--%s: the run is %s, in which nothing is stale",
+                         asks ? "policy" : "staleness-rate", job_mode_text(&r->job).text);
     if (is_given(r, "staleness-rate"))
         r->job.staleness_rate = r->options->job.staleness_rate;
     if (is_given(r, "l2"))
@@ -91,6 +93,10 @@ static enum status change(struct replaying *r, struct error *error)
         status == STATUS_OK && job_compare(&r->recorded.found.job, "the run", &r->job, "the replay",
                                            JOB_SCOPE_ALL, &difference) != STATUS_OK;
     snprintf(r->changes, sizeof r->changes, "%.255s", difference.text);
+    if (asks)
+        wording_append(r->changes, sizeof r->changes, "%spolicy: %.100s in the replay",
+                       r->changed ? "; " : "", r->options->policy);
+    r->changed = r->changed || (status == STATUS_OK && asks);
     return status;
 }
 
@@ -500,13 +506,19 @@ static enum status go(struct replaying *r, struct error *error)
     status = rerun_open(&r->rerun, &r->recorded, &r->job, &source, until, error);
     if (status != STATUS_OK)
         return status;
+    if (is_given(r, "policy")) {
+        status = policy_child_start(&r->policy, r->options->policy, NULL, &r->job, error);
+        replay_ask(r->rerun.replay, &r->policy.policy);
+    }
+    if (status != STATUS_OK)
+        return status;
     print_source(r);
     double began = clock_now_seconds();
     status = rerun_go(&r->rerun, &listener, &r->broken);
     r->seconds = clock_now_seconds() - began - r->rerun.score_seconds;
     bool broken = status == STATUS_MISMATCH;
     if (status != STATUS_OK && !broken)
-        return error_set(error, status, "%s", r->broken.text);
+        return error_set(error, status, "%s", (r->policy.failed ? r->policy.why : r->broken).text);
     status = finish(r, error);
     if (status == STATUS_OK && broken)
         status = error_set(error, STATUS_DIVERGED, "%.40s: %.400s", job_mode_text(&r->job).text,
@@ -555,6 +567,7 @@ int command_replay(const struct command_call *call, struct error *error)
         return EXIT_USAGE;
     int code = perform(&r, error);
     rerun_close(&r.rerun);
+    policy_child_end(&r.policy);
     recorded_close(&r.recorded);
     job_free(&r.job);
     free(r.segments);

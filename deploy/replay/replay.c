@@ -19,6 +19,7 @@ struct making {
     float *base;     /* and its base values, when gradients are compensated. */
     struct tally score;
     uint32_t examples; /* Its number; 0: all of its batch. */
+    struct policy_answer answer;
 };
 
 /* The chunks after so many batches, as far as they have reached that. */
@@ -48,6 +49,7 @@ struct replay {
     size_t spare_count, gradients;
     float *carried[CHECKPOINT_ARRAYS_MAX]; /* [elements] the last values of the previous segment. */
     const float *given;                    /* [elements] initial values; NULL: by the seed. */
+    const struct policy *policy;           /* NULL: the record decides. */
     float *parameters;                     /* [elements] the base of a gradient. */
     float *result;                         /* [elements] at `until` ... */
     uint64_t result_version;               /* ... and which version of every chunk that is. */
@@ -97,6 +99,11 @@ fail:
 void replay_give(struct replay *replay, const float *initial)
 {
     replay->given = initial;
+}
+
+void replay_ask(struct replay *replay, const struct policy *policy)
+{
+    replay->policy = policy;
 }
 
 static void forget_interval(struct replay *r)
@@ -408,6 +415,31 @@ static enum status make(struct replay *r, uint32_t index, struct error *error)
                              &making->score, error);
 }
 
+/* What becomes of a gradient that was just made: as recorded, or as the policy says. */
+static enum status judge(struct replay *r, uint32_t index, struct making *making,
+                         const struct run_record_computation *c, struct error *error)
+{
+    const struct chunk *chunk = &r->chunks[index];
+    struct node root = tree_root(job_batch(&r->job, c->batch).leaves);
+    making->answer = (struct policy_answer){POLICY_APPLY, c->rate};
+    if (r->policy == NULL)
+        return STATUS_OK;
+    making->answer = r->policy->judge(r->policy->context,
+                                      &(struct policy_gradient){.worker = c->worker,
+                                                                .base = c->bases[index],
+                                                                .now = chunk->version,
+                                                                .step = c->batch,
+                                                                .node = root,
+                                                                .leaves = root.leaf_count,
+                                                                .held = chunk->pending.gradients});
+    if (making->answer.verdict == POLICY_APPLY || making->answer.verdict == POLICY_IGNORE)
+        return STATUS_OK;
+    return error_set(error, STATUS_PROGRAM,
+                     "--policy: a recorded gradient is applied or ignored: when updates are made, "
+                     "the record says (batch %" PRIu64 ")",
+                     c->batch);
+}
+
 /* --- entries ------------------------------------------------------------------------------- */
 
 /* made: holds the gradient; NULL: the batch is left out. base: its base version. */
@@ -459,17 +491,20 @@ static enum status step(struct replay *r, uint32_t index, struct error *error)
         if (!can_be_made(r, c))
             return STATUS_AGAIN;
         status = make(r, place->computation, error);
+        if (status == STATUS_OK)
+            status = judge(r, index, making, c, error);
     }
     if (status == STATUS_OK && index == r->scoring && r->places[index] < r->until) {
         const struct step_shape shape = step_shape_of(&r->job, c->batch, NULL);
         const struct tally nothing = {.updates = 1};
         add_score(r, &shape, place->skipped ? &nothing : &making->score);
     }
-    if (!place->skipped)
-        r->chunks[index].pending.rate = c->rate;
+    bool applied = !place->skipped && making->answer.verdict == POLICY_APPLY;
+    if (applied)
+        r->chunks[index].pending.rate = making->answer.rate;
     if (status == STATUS_OK)
-        status = apply(r, index, place->skipped ? NULL : making, c->batch, c->bases[index],
-                       place->closes, error);
+        status = apply(r, index, applied ? making : NULL, c->batch, c->bases[index], place->closes,
+                       error);
     if (status == STATUS_OK && !place->skipped && --r->left[place->computation] == 0) {
         give_gradient(r, making->gradient);
         if (making->base != NULL)

@@ -28,6 +28,7 @@
 #include "common/job/tally.h"
 #include "common/steps/step_shape.h"
 #include "common/store/run_record.h"
+#include "ps/work/policy.h"
 
 struct replay;
 
@@ -62,6 +63,10 @@ void replay_destroy(struct replay **replay);
 
 /* Of a job with given initial values: these, [elements], which outlive the replay. */
 void replay_give(struct replay *replay, const float *initial);
+
+/* Asked about each gradient, at the first chunk that comes to it: applied with this rate in place of
+ * the recorded one, or ignored. Any other answer is STATUS_PROGRAM. Borrowed. */
+void replay_ask(struct replay *replay, const struct policy *policy);
 
 /* See replay_figures; the default is 0. */
 void replay_count_from(struct replay *replay, uint64_t batch);

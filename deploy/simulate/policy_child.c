@@ -31,9 +31,11 @@ __attribute__((format(printf, 3, 4))) static void fail(struct policy_child *p, c
     va_start(arguments, format);
     vsnprintf(why, sizeof why, format, arguments);
     va_end(arguments);
+    error_set(&p->why, STATUS_PROGRAM, "--policy: %s; question %llu was %.150s", why,
+              (unsigned long long)p->asked, question);
     p->failed = true;
-    engine_fail(p->engine, "--policy: %s; question %llu was %.150s", why,
-                (unsigned long long)p->asked, question);
+    if (p->engine != NULL)
+        engine_fail(p->engine, "%s", p->why.text);
 }
 
 static void fail_by_end(struct policy_child *p, const char *question)
@@ -213,13 +215,13 @@ static void remember(struct policy_child *p, const struct policy_gradient *gradi
 static void note_moved(struct policy_child *p)
 {
     p->moved = p->asked;
-    p->moved_us = p->engine->now_us;
+    p->moved_us = p->engine != NULL ? p->engine->now_us : 0;
 }
 
 static struct policy_answer judge(void *context, const struct policy_gradient *gradient)
 {
     struct policy_child *p = context;
-    struct policy_answer answer = {POLICY_APPLY, 1};
+    struct policy_answer answer = {POLICY_AGAIN, 1};
     struct json_writer writer;
     struct json *root;
     bool named = gradient->count != 0;
@@ -230,8 +232,10 @@ static struct policy_answer judge(void *context, const struct policy_gradient *g
     write_gradient(&writer, gradient);
     const char *word = ask(p, &writer, &root);
     const char *fault = word != NULL ? read_answer(p, word, root, &answer) : NULL;
-    if (fault != NULL)
+    if (fault != NULL) {
         fail(p, writer.text, "\"%.80s\": %s", p->text, fault);
+        answer.verdict = POLICY_AGAIN;
+    }
     if (answer.verdict == POLICY_APPLY || answer.verdict == POLICY_IGNORE)
         note_moved(p);
     if (named)

@@ -1,4 +1,5 @@
-/* policy_child.h - a policy (ps/work/policy.h) that a child process makes: simulate --policy.
+/* policy_child.h - a policy (ps/work/policy.h) that a child process makes: --policy of simulate and
+ * replay.
  *
  * A question is a line of JSON on its standard input, the answer a line on its standard output:
  *
@@ -25,16 +26,17 @@
 struct policy_child {
     struct policy policy; /* For the cores. */
     struct program_child child;
-    struct engine *engine;
+    struct engine *engine; /* NULL: of a record. */
     const struct job *job;
     uint64_t asked;           /* Questions. */
     uint64_t moved, moved_us; /* The question and the time when it last let something go on. */
     bool failed;
+    struct error why; /* It failed. */
     char text[POLICY_LINE_MAX];
     void *judged; /* What it has said of gradients with a name (tsearch). Owned. */
 };
 
-/* engine: of the job, which has not begun. */
+/* engine: of the job, which has not begun; NULL: a record is replayed. */
 enum status policy_child_start(struct policy_child *child, const char *command,
                                struct engine *engine, const struct job *job, struct error *error);
 /* Now and then: ends the run when nothing moves. */

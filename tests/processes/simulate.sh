@@ -135,6 +135,23 @@ if short_run; then
     done
     ok "a policy has the bits of sync, async and ssp; what it does is recorded, with rates, and made again without it"
 
+    # A policy is asked about the gradients of a run without it. (A rule for the rate.)
+    rule=(--policy "python3 deploy/labs/solutions/6/6.py") stale=(--mode async --data synthetic:1008 --model softmax --epochs 2 --workers 4 --compute "lognormal:5ms,0.5")
+    run unasked 0 syncopate simulate "${stale[@]}" --out "$work/unasked"
+    run asked 0 syncopate simulate "${stale[@]}" --out "$work/asked" "${rule[@]}"
+    run asked-again 0 syncopate replay "$work/unasked" "${rule[@]}"
+    says asked-again "^parameters_sha256 $(bits_of "$work/asked")$"
+    run asked-left 0 syncopate replay "$work/unasked" --policy 'while read -r x; do echo "{\"do\": \"ignore\"}"; done'
+    says asked-left "^after batch .*test loss 2\.[0-9]*"
+    for broken in 'echo "{\"do\": \"again\"}"|a recorded gradient is applied or ignored' 'exit 3|it ended with exit code 3; question 1'; do
+        run asked-broken 7 syncopate replay "$work/unasked" --quiet --policy "while read -r x; do ${broken%|*}; done"
+        said asked-broken "--policy: ${broken#*|}" || fail "asked-broken: $(cat "$work/asked-broken.log")"
+        one_line asked-broken
+    done
+    run asked-sync 2 syncopate replay "$work/plain-sync" --policy true
+    said asked-sync "--policy: the run is sync, in which nothing is stale" || fail "sync asks a policy about staleness"
+    ok "replay --policy has the bits of simulate --policy: the history stays; and what would change it is refused"
+
     # breaks NAME ANSWER WORDS - a policy that says so at its fifth question.
     breaks()
     {
