@@ -53,7 +53,7 @@ void gathering_pass_chunk(const struct run *run, struct packet *packet);
 /* A server's chunks are gone: all members go back to a checkpoint. */
 void gathering_raise(struct run *run);
 
-/* Whether training can begin. `survivors`: workers of an earlier server 0 are here. */
+/* Whether training can begin. `survivors`: workers of an earlier server 0 have asked to join. */
 bool gathering_is_gathered(const struct run *run, bool survivors);
 
 /* Deadlines until training begins or goes on. */

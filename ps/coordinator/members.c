@@ -122,6 +122,8 @@ enum admission members_judge(struct members *m, struct run *run, const struct pa
     /* Members that must have the same bits, now or in a replay, must compute alike. */
     bool exact = (job_mode(run->job)->steps || run_records(run)) && !run->options.allow_mixed;
     struct member *holder = membership_place(run->members, message);
+    /* Its place may be another's by now. */
+    m->has_survivors |= message->role == ROLE_WORKER && message->run_id == run->envelope.run_id;
     enum admission admission = membership_judge(run->members, packet, exact ? run->job : NULL,
                                                 run->now_us, &refusal, text);
     if (admission == ADMISSION_REPEAT) {
@@ -150,10 +152,8 @@ bool members_take(struct members *m, struct run *run, const struct packet *packe
     order_event(run->outbox, EVENT_JOINED, .host = message->join.host,
                 .arithmetic = message->join.arithmetic, .role = role_name(message->role),
                 .index = message->index);
-    if (message->role == ROLE_WORKER) {
-        m->has_survivors = m->has_survivors || message->run_id == run->envelope.run_id;
+    if (message->role == ROLE_WORKER)
         m->lonely_us = 0;
-    }
     return true;
 }
 

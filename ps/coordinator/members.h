@@ -32,7 +32,7 @@
 
 struct members {
     uint64_t refused;      /* JOINs. */
-    bool has_survivors;    /* A worker of an earlier server 0 of this run has come. */
+    bool has_survivors;    /* A worker of an earlier server 0 of this run asks or is here. */
     uint64_t lonely_us;    /* Since when no worker is here; 0: there is one. */
     uint64_t unleashed_us; /* Since when a leash is lost; 0: none. */
     uint64_t waited_us;    /* When a line said last what is waited for, or nothing was. */
