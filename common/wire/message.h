@@ -278,6 +278,13 @@ struct message_part_written {
     uint32_t server;
 };
 
+struct message_cut {
+    uint64_t step;
+    bool final;
+    uint64_t recorded; /* The record has what chunks have had before this step. */
+    uint64_t number;   /* Counts what server 0 names; a lower one comes late. */
+};
+
 struct message_cut_taken {
     uint64_t step;
     bool taken;
@@ -378,11 +385,7 @@ struct message {
             char reason[MESSAGE_TEXT_MAX];
             bool left; /* Finished alone: for the receiver, which has left, and not for the job. */
         } stop;        /* Also finished. */
-        struct {
-            uint64_t step;
-            bool final;
-            uint64_t recorded; /* The record has what chunks have had before this step. */
-        } cut;
+        struct message_cut cut;
         struct message_cut_taken cut_taken;
         struct message_close close;
         struct message_chunk_state chunk_state;

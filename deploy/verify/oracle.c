@@ -516,16 +516,20 @@ static void take_snapshot(struct oracle *w, struct oracle_server *server, uint32
     struct oracle_owner *it = &server->owners[owner];
     if (message->generation != it->generation)
         return;
+    if (message->cut.number < it->snapshot_number)
+        oracle_fail(w, "owner %u of ps/%u is told of a cut at step %" PRIu64 " that came late",
+                    owner, server->index, message->cut.step);
     it->snapshot_owed = it->snapshot_possible = true;
     it->snapshot_step = message->cut.step;
+    it->snapshot_number = message->cut.number;
     for (uint32_t i = 0; i < w->partition->chunk_count; i++)
         if (is_of(w, i, server, owner) && server->chunks[i].had > it->snapshot_step)
             it->snapshot_possible = false;
-    for (uint32_t i = 0; i < w->partition->chunk_count && it->snapshot_possible; i++)
-        if (is_of(w, i, server, owner)) {
-            server->chunks[i].to_snapshot = true;
+    for (uint32_t i = 0; i < w->partition->chunk_count; i++)
+        if (is_of(w, i, server, owner)) { /* In place of one before. */
+            server->chunks[i].to_snapshot = it->snapshot_possible;
             server->chunks[i].snapshot_step = it->snapshot_step;
-            if (server->chunks[i].had == it->snapshot_step)
+            if (it->snapshot_possible && server->chunks[i].had == it->snapshot_step)
                 oracle_close_group(w, server, i);
         }
 }

@@ -96,7 +96,7 @@ struct oracle_owner {
     uint64_t gradients;
     /* It has been told to cut at snapshot_step, and has not said what came of it; no chunk was past it. */
     bool snapshot_owed, snapshot_possible;
-    uint64_t snapshot_step;
+    uint64_t snapshot_step, snapshot_number;
     struct {
         uint64_t ticket;
         uint32_t process;

@@ -128,6 +128,7 @@ static void tell(const struct snapshot *s, const struct run *run, const struct m
     packet->message.cut.step = s->step;
     packet->message.cut.final = s->final;
     packet->message.cut.recorded = s->recorded;
+    packet->message.cut.number = s->number;
 }
 
 /* To servers that have not answered for a while. */
@@ -158,6 +159,7 @@ void snapshot_begin(struct snapshot *s, struct run *run, uint64_t step, bool fin
     s->final = final;
     s->collected = false;
     s->step = step;
+    s->number++;
     s->recorded = run->whole != NO_STEP ? run->whole : run->first_step;
     s->named_us = s->sent_us = run->now_us;
     s->reached_us = s->given_up_us = 0;

@@ -36,6 +36,7 @@ struct snapshot {
     bool under_way, final;
     bool collected; /* All parts are durable, and the checkpointer writes the manifest. */
     uint64_t step;
+    uint64_t number;   /* Snapshots named so far, this one included. */
     uint64_t recorded; /* The record has what chunks have had before this step. */
     uint64_t named_us, sent_us;
     uint64_t reached_us;      /* When it began to be written; 0: training has not come there yet. */

@@ -478,7 +478,7 @@ static bool hand_descriptions_over(struct router *router, struct outbox *outbox)
     uint32_t page = 0;
     if (!router->welcome.records)
         return true;
-    descriptions_drop(&router->descriptions, router->snapshot.recorded);
+    descriptions_drop(&router->descriptions, router->snapshot.cut.recorded);
     for (uint32_t i = 0; i < plan->partition.chunk_count; i++) {
         const struct chunk_range *range = &plan->partition.chunks[i];
         if (range->server != plan->server)
@@ -488,11 +488,12 @@ static bool hand_descriptions_over(struct router *router, struct outbox *outbox)
             return false;
         struct packet *packet = outbox_add(outbox, TO_CHECKPOINTER, MESSAGE_CHUNK_STATE);
         packet->message.generation = router->joining.envelope.generation;
-        packet->message.chunk_state = (struct message_chunk_state){.step = router->snapshot.step,
-                                                                   .first = range->first,
-                                                                   .count = range->count,
-                                                                   .array = CHECKPOINT_DESCRIPTIONS,
-                                                                   .server = plan->server};
+        packet->message.chunk_state =
+            (struct message_chunk_state){.step = router->snapshot.cut.step,
+                                         .first = range->first,
+                                         .count = range->count,
+                                         .array = CHECKPOINT_DESCRIPTIONS,
+                                         .server = plan->server};
         packet->payload = frame;
     }
     return true;
@@ -505,15 +506,11 @@ static void begin_snapshot(struct router *router, uint64_t now_us, struct outbox
     snapshot->taken = hand_descriptions_over(router, outbox);
     if (!snapshot->taken)
         outbox_warn(outbox, "out of memory for a checkpoint at step %llu",
-                    (unsigned long long)snapshot->step);
+                    (unsigned long long)snapshot->cut.step);
     snapshot->said = snapshot->part_said = false;
     snapshot->begun_us = now_us;
-    for (uint32_t i = 0; i < router->options.owner_count; i++) {
-        struct message *message = tell_owner(router, i, MESSAGE_CUT, outbox);
-        message->cut.step = snapshot->step;
-        message->cut.final = snapshot->final;
-        message->cut.recorded = snapshot->recorded;
-    }
+    for (uint32_t i = 0; i < router->options.owner_count; i++)
+        tell_owner(router, i, MESSAGE_CUT, outbox)->cut = snapshot->cut;
 }
 
 static void say_cut_taken(struct router *router, struct outbox *outbox)
@@ -522,7 +519,7 @@ static void say_cut_taken(struct router *router, struct outbox *outbox)
     struct frame *figures = owner_figures_at_snapshot(&router->figures);
     joining_say_with(&router->joining, MESSAGE_CUT_TAKEN, figures, outbox)->cut_taken =
         (struct message_cut_taken){
-            .step = snapshot->step, .taken = snapshot->taken, .verdicts = snapshot->verdicts};
+            .step = snapshot->cut.step, .taken = snapshot->taken, .verdicts = snapshot->verdicts};
 }
 
 /* How long the part may take until there is news of it: a large one is written, or is on its way
@@ -547,46 +544,39 @@ static void repeat_snapshot(struct router *router, uint64_t now_us, struct outbo
     bool written = snapshot->part_said && snapshot->part.written;
     if (snapshot->said)
         say_cut_taken(router, outbox);
-    if (snapshot->part_said && (written || !snapshot->final))
+    if (snapshot->part_said && (written || !snapshot->cut.final))
         joining_say(&router->joining, MESSAGE_PART_WRITTEN, outbox)->part_written = snapshot->part;
-    if (!snapshot->final || !snapshot->said || written ||
+    if (!snapshot->cut.final || !snapshot->said || written ||
         now_us - snapshot->begun_us < snapshot_patience_us(router))
         return;
     snapshot->patience_us *= 2;
     begin_snapshot(router, now_us, outbox);
 }
 
-static void handle_snapshot(struct router *router, const struct message *message, uint64_t now_us,
+static void handle_snapshot(struct router *router, const struct message_cut *cut, uint64_t now_us,
                             struct outbox *outbox)
 {
     struct router_snapshot *snapshot = &router->snapshot;
-    uint64_t step = message->cut.step;
-    bool final = message->cut.final;
-    if (router_state(router) != ROUTER_SERVING)
+    bool again =
+        snapshot->named && cut->step == snapshot->cut.step && cut->final == snapshot->cut.final;
+    /* A late message must not take the place of the snapshot that server 0 waits for. Steps do not
+     * tell which is late: one that is named later may be due earlier. */
+    if (router_state(router) != ROUTER_SERVING || cut->number < snapshot->cut.number)
         return;
-    if (snapshot->named && snapshot->step == step && snapshot->final == final) {
+    if (!again)
+        *snapshot = (struct router_snapshot){.named = true, .patience_us = SNAPSHOT_AGAIN_US};
+    snapshot->cut = *cut;
+    if (again)
         repeat_snapshot(router, now_us, outbox);
-        return;
-    }
-    /* Steps grow from one answered snapshot to the next; an unanswered one may be replaced by an
-     * earlier one, and any by the final one. A late message would begin a snapshot that owners
-     * have left behind, and so seem to fail. */
-    if (snapshot->final || (!final && step < snapshot->answered))
-        return;
-    *snapshot = (struct router_snapshot){.named = true,
-                                         .answered = snapshot->answered,
-                                         .final = final,
-                                         .step = step,
-                                         .recorded = message->cut.recorded,
-                                         .patience_us = SNAPSHOT_AGAIN_US};
-    begin_snapshot(router, now_us, outbox);
+    else
+        begin_snapshot(router, now_us, outbox);
 }
 
 void router_note_part(struct router *router, const struct message *message)
 {
     const struct message_part_written *part = &message->part_written;
     if (!router->snapshot.named || message->generation != router->joining.envelope.generation ||
-        part->server != router->options.self.index || part->step != router->snapshot.step)
+        part->server != router->options.self.index || part->step != router->snapshot.cut.step)
         return;
     router->snapshot.part_said = true;
     router->snapshot.part = *part;
@@ -670,7 +660,7 @@ static void handle_known(struct router *router, struct packet *packet, uint64_t 
         forward_chunk_state(router, packet, now_us, outbox);
         break;
     case MESSAGE_CUT:
-        handle_snapshot(router, message, now_us, outbox);
+        handle_snapshot(router, &message->cut, now_us, outbox);
         break;
     case MESSAGE_CLOSE:
         forward_close(router, packet, outbox);
@@ -761,15 +751,13 @@ static void handle_owner_snapshot(struct router *router, const struct message_cu
 {
     struct router_snapshot *snapshot = &router->snapshot;
     /* Of a snapshot that was given up. */
-    if (!snapshot->named || answer->step != snapshot->step || snapshot->said)
+    if (!snapshot->named || answer->step != snapshot->cut.step || snapshot->said)
         return;
     router->owner_verdicts[owner] = answer->verdicts;
     snapshot->taken = snapshot->taken && answer->taken;
     if (++snapshot->owners < router->options.owner_count)
         return;
     snapshot->said = true;
-    if (snapshot->step >= snapshot->answered)
-        snapshot->answered = snapshot->step + 1;
     snapshot->verdicts = (struct verdict_counts){.rejected = router->rejected};
     for (uint32_t i = 0; i < router->options.owner_count; i++)
         verdict_counts_add(&snapshot->verdicts, &router->owner_verdicts[i]);

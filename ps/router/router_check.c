@@ -42,7 +42,7 @@ static void check_snapshot(const struct router *r)
         "no owner answers for a snapshot that is not named");
     RULE(!snapshot->named || snapshot->said == (snapshot->owners == r->options.owner_count),
          "CUT_TAKEN is said when all owners have answered");
-    RULE(IMPLIES(snapshot->part_said, snapshot->part.step == snapshot->step &&
+    RULE(IMPLIES(snapshot->part_said, snapshot->part.step == snapshot->cut.step &&
                                           snapshot->part.server == r->options.self.index),
          "the part that was written is of this snapshot");
     RULE(IMPLIES(snapshot->named, snapshot->patience_us > 0),

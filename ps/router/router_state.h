@@ -15,12 +15,11 @@
 
 /* The latest CUT. */
 struct router_snapshot {
-    bool named, final;
-    uint64_t step, recorded;
-    uint64_t answered; /* CUT_TAKEN has been for no step from this one on. */
-    uint32_t owners;   /* That have answered. */
-    bool taken;        /* All of them could take it. */
-    bool said;         /* CUT_TAKEN has been, with `verdicts`. */
+    bool named;
+    struct message_cut cut;
+    uint32_t owners; /* That have answered. */
+    bool taken;      /* All of them could take it. */
+    bool said;       /* CUT_TAKEN has been, with `verdicts`. */
     struct verdict_counts verdicts;
     bool part_said; /* The checkpointer has spoken: `part`. */
     struct message_part_written part;
