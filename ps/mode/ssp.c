@@ -3,7 +3,8 @@
  *
  * A worker's clock counts the batches that it has finished in this generation. It gets batch k
  * while  finished + held - minimum <= S,  over the workers that are here and have asked. A
- * worker that joins starts at the minimum. Other than in the paper, batches are not dealt
+ * worker that joins starts at the minimum, or at the greatest clock there was if none is here: so
+ * the minimum never falls in a generation. Other than in the paper, batches are not dealt
  * beforehand: within the bound a slow worker leases fewer. There is no deadlock: the worker at
  * the minimum may always take a batch, and workers that never ask do not count.
  *
@@ -85,10 +86,17 @@ static bool find_minimum(const struct work *work, uint32_t *worker)
     return found;
 }
 
+/* If no worker counts: the greatest clock of those that did. */
 static uint64_t minimum(const struct work *work)
 {
+    const struct ssp_clock *clocks = state_of(work)->clocks;
+    uint64_t most = 0;
     uint32_t least;
-    return find_minimum(work, &least) ? state_of(work)->clocks[least].finished : 0;
+    if (find_minimum(work, &least))
+        return clocks[least].finished;
+    for (uint32_t i = 0; i < state_of(work)->clock_count; i++)
+        most = clocks[i].finished > most ? clocks[i].finished : most;
+    return most;
 }
 
 /* A worker's clock, set to the minimum when it asks first. */

@@ -10,7 +10,7 @@
 /* promises: accumulate allreduce backup histories record replay scores server-lost staleness-rules */
 /* test: once */
 /* wraps: batch_set_has evaluation_is_whole chunk_apply update_apply replica_apply */
-/* wraps: replica_put aggregator_offer sessions_judge work_begin async_ask owner_handle */
+/* wraps: replica_put aggregator_offer sessions_judge work_begin owner_handle */
 /* wraps: follow_init simulated_disk_done_us checkpoint_write_part update_log_add */
 /* wraps: descriptions_find group_close quorum_report quorum_list */
 /* wraps: quorum_counted pruned_take checkpoint_write_manifest group_add */
@@ -67,7 +67,7 @@ enum bug {
     CHUNKS_KEPT,      /* Async: a server that was not lost does not go back; ... */
     LEASES_KEPT,      /* ... leases do not. */
     BOUND_OFF_BY_ONE, /* Ssp: a worker may be S + 1 ahead. */
-    JOINER_AT_ZERO,   /* Ssp: whoever joins starts at clock 0, and not at the slowest's. */
+    JOINER_AT_ZERO,   /* Ssp: a worker that joins is told a clock from 0, and not the slowest's. */
     ENTRY_LOST,       /* A chunk does not note one of its batches. */
     WRONG_NUMBER,     /* A gradient is logged with the description before its own. */
     UNDESCRIBED,      /* A gradient is taken though its description is not here. */
@@ -191,7 +191,10 @@ static uint64_t seen;                       /* Items that it could have spoiled.
 static bool part_written, manifest_written; /* Just now. */
 static bool by_owner;     /* An update is made by an owner, and not by who checks it, ... */
 static uint64_t batch_of; /* ... and this is the batch whose rate it has: its last. */
-static bool nobody_is_given;
+/* The clock of each worker's ticket when it was first told. */
+static struct first_clock {
+    uint64_t ticket, clock;
+} first_clocks[256];
 
 /* What an owner is doing, and from which step it has loaded its chunks. */
 static struct {
@@ -281,8 +284,6 @@ enum status __real_work_begin(struct work *work, const struct job *job, uint64_t
                               const struct tally_so_far *so_far);
 enum status __wrap_work_begin(struct work *work, const struct job *job, uint64_t first,
                               const struct tally_so_far *so_far);
-bool __real_async_ask(struct work *work, uint32_t worker, uint64_t *batch);
-bool __wrap_async_ask(struct work *work, uint32_t worker, uint64_t *batch);
 enum status __real_follow_init(struct follow *follow, const struct job *job, uint32_t chunk_count);
 enum status __wrap_follow_init(struct follow *follow, const struct job *job, uint32_t chunk_count);
 enum status __real_group_close(struct chunk *chunk);
@@ -693,28 +694,17 @@ static bool ask_off_by_one(struct work *work, uint32_t worker, uint64_t *batch)
     return given;
 }
 
-bool __wrap_async_ask(struct work *work, uint32_t worker, uint64_t *batch)
+/* It tells only what is finished since it was first told. */
+static uint64_t clock_from_zero(struct work *work, uint32_t worker)
 {
-    return !nobody_is_given && __real_async_ask(work, worker, batch);
-}
-
-/* A clock is set when its worker asks first: while nobody else's counts. */
-static bool ask_from_zero(struct work *work, uint32_t worker, uint64_t *batch)
-{
-    bool asks[256];
-    uint32_t count = work->membership.worker_count;
-    ck_assert_uint_le(count, sizeof asks);
-    for (uint32_t i = 0; i < count; i++) {
-        asks[i] = work->membership.workers[i].dealt.asks;
-        work->membership.workers[i].dealt.asks = false;
-    }
-    nobody_is_given = true;
-    work_ssp.ask(work, worker, batch);
-    nobody_is_given = false;
-    for (uint32_t i = 0; i < count; i++)
-        work->membership.workers[i].dealt.asks = asks[i];
-    times++;
-    return work_ssp.ask(work, worker, batch);
+    uint64_t clock = work_ssp.clock(work, worker);
+    uint64_t ticket = work->membership.workers[worker].ticket;
+    ck_assert_uint_lt(worker, sizeof first_clocks / sizeof *first_clocks);
+    struct first_clock *first = &first_clocks[worker];
+    if (first->ticket != ticket || clock < first->clock)
+        *first = (struct first_clock){ticket, clock};
+    times += first->clock > 0;
+    return clock - first->clock;
 }
 
 static uint64_t go_back_without_leases(struct work *work, uint64_t step,
@@ -737,7 +727,10 @@ enum status __wrap_work_begin(struct work *work, const struct job *job, uint64_t
     if (job->mode != MODE_SSP || (planted != BOUND_OFF_BY_ONE && planted != JOINER_AT_ZERO))
         return status;
     table = work_ssp;
-    table.ask = planted == BOUND_OFF_BY_ONE ? ask_off_by_one : ask_from_zero;
+    if (planted == BOUND_OFF_BY_ONE)
+        table.ask = ask_off_by_one;
+    else
+        table.clock = clock_from_zero;
     work->rules = &table;
     return status;
 }
@@ -1005,6 +998,7 @@ static void search(enum bug bug)
         planted = NO_BUG;
         ck_assert_int_eq(history_draw(&plan, seed), STATUS_OK);
         memset(first_starts, 0, sizeof first_starts);
+        memset(first_clocks, 0, sizeof first_clocks);
         memset(loaded_at, 0, sizeof loaded_at);
         memset(described, 0, sizeof described);
         forget_given();

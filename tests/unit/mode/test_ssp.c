@@ -193,6 +193,21 @@ TEST(a_successor_starts_at_the_least_too, 2, 2)
     expect_waits(f, 0, 1);
 }
 
+/* Else its computations would come behind, in clock, those that had to hold them. */
+TEST(who_comes_when_all_are_lost_starts_where_the_furthest_was, 1, 3)
+{
+    ask(f, 1);
+    ck_assert_uint_eq(run(f, 0, STEPS), 2);
+    lose(f, 0);
+    ck_assert_uint_eq(run(f, 1, 1), 1);
+    lose(f, 1);
+    for (uint32_t i = 1; i < 3; i++) {
+        join(f, i);
+        ask(f, i);
+        ck_assert_uint_eq(f->work.rules->clock(&f->work, i), 2);
+    }
+}
+
 TEST(who_is_lost_holds_nobody_up_any_more, 1, 3)
 {
     for (uint32_t i = 0; i < 3; i++)
