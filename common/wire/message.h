@@ -207,7 +207,7 @@ struct message_lease {
 /* A page of what describes a gradient. */
 struct message_gradient {
     uint64_t count;  /* The sender's, from 1 on. */
-    uint64_t ticket; /* The sender's when it began this. */
+    uint64_t ticket; /* The sender's at the START before it began this. */
     uint64_t batch;
     uint64_t clock;         /* Where workers have clocks: batches that it had finished; else 0. */
     uint32_t offset, total; /* Bytes of the versions that it was made from (common/job/bases.h). */

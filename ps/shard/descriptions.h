@@ -33,7 +33,7 @@
 
 struct description {
     uint64_t number;
-    uint64_t ticket, count; /* The worker's when it began, and of its gradient: together unique. */
+    uint64_t ticket, count; /* See message_gradient: together unique. */
     uint64_t batch;
     uint64_t clock; /* Where workers have clocks: that of this one. */
     uint32_t worker;

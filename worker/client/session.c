@@ -265,8 +265,8 @@ static void go_on(struct session *s, uint64_t now_us, struct outbox *outbox)
         s->have_parameters = false;
         ask_newest(s, now_us, outbox);
     } else if (next != NEXT_WAIT) {
-        if (next == NEXT_COMPUTE)
-            computation_begin(&s->follow.computation, step, s->envelope->ticket,
+        if (next == NEXT_COMPUTE) /* A ticket after START has a clock of its own. */
+            computation_begin(&s->follow.computation, step, s->start_ticket,
                               s->exchange.skew.versions);
         hand_to_trainer(s, step, next == NEXT_ENOUGH, now_us, outbox);
     }
@@ -446,6 +446,7 @@ static void handle_start(struct session *s, const struct message *message, struc
     s->follow.closed_end = end_of_sets(sets);
     s->follow.computation.records = start->records;
     s->start_passed = false;
+    s->start_ticket = s->envelope->ticket;
     s->rejoined = false;
     s->waiting_us = now_us;
     s->joining.started = true;

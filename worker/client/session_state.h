@@ -35,7 +35,8 @@ struct session {
     /* Leaf sets of the closed steps, from `start`; NULL where steps are made of all leaves.
      * Owned. */
     struct frame *sets;
-    bool rejoined; /* Welcomed again since the last START. */
+    uint64_t start_ticket; /* This worker's when the last START came. */
+    bool rejoined;         /* Welcomed again since. */
 
     /* The trainer's side. */
     bool start_passed;        /* The trainer has `start`. */

@@ -17,7 +17,7 @@
 struct computation {
     bool records;    /* START says so. */
     uint64_t count;  /* Of the latest one; 0: there was none. */
-    uint64_t ticket; /* Of this worker when it began. */
+    uint64_t ticket; /* Of this worker when its last START came. */
     uint64_t batch;
     uint64_t clock; /* Where workers have clocks: batches that this one had finished; else 0. */
     uint32_t chunk_count;
