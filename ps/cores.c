@@ -80,7 +80,7 @@ void cores_receive(struct cores *cores, struct packet *packet, bool from_server_
     else if (cores->coordinator != NULL && !for_router)
         coordinator_handle(cores->coordinator, packet, now_us, outbox);
     else
-        router_handle_peer(cores->router, packet, now_us, outbox);
+        router_handle_peer(cores->router, packet, outbox);
 }
 
 /* What the checkpointer sends to the coordinator, here or over the wire. */

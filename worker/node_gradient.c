@@ -207,16 +207,8 @@ static enum status explain_reported(const struct step_shape *shape, struct node 
 
 enum status node_gradient_compute(struct node_gradient *node_gradient, const float *parameters,
                                   const struct step_shape *shape, struct node node, float *gradient,
-                                  struct score *score, struct error *error)
-{
-    return node_gradient_compute_ready(node_gradient, parameters, shape, node, gradient, score,
-                                       NULL, error);
-}
-
-enum status node_gradient_compute_ready(struct node_gradient *node_gradient,
-                                        const float *parameters, const struct step_shape *shape,
-                                        struct node node, float *gradient, struct score *score,
-                                        const struct ready *ready, struct error *error)
+                                  struct score *score, const struct ready *ready,
+                                  struct error *error)
 {
     struct node_gradient *g = node_gradient;
     memset(g->leaf_ns, 0, node.leaf_count * sizeof *g->leaf_ns);

@@ -43,19 +43,16 @@ void node_gradient_free(struct node_gradient *node_gradient);
 /* Sum the node's leaves in the set, of which there are some, along the pruned tree (leaf_set.h).
  * gradient: [source->elements], overwritten. score: added to. STATUS_MEMORY, or STATUS_DIVERGED
  * with the step and leaf named when a leaf's loss or gradient, or their sum, is not finite, or what
- * the source says. */
+ * the source says.
+ *
+ * ready (may be NULL) hears of finished parts of the gradient, see model.h: while the last of its
+ * leaves is computed, with the sums of all. Reported parts are finite, and so were all losses
+ * before; after the first fault nothing more is reported. A faulty sum of several leaves is then
+ * named as such, because the parameters may have been written since. */
 enum status node_gradient_compute(struct node_gradient *node_gradient, const float *parameters,
                                   const struct step_shape *shape, struct node node, float *gradient,
-                                  struct score *score, struct error *error);
-
-/* The same, and `ready` (may be NULL) hears of finished parts of the gradient, see model.h:
- * while the last of its leaves is computed, with the sums of all. Reported parts are finite, and
- * so were all losses before; after the first fault nothing more is reported. A faulty sum of
- * several leaves is then named as such, because the parameters may have been written since. */
-enum status node_gradient_compute_ready(struct node_gradient *node_gradient,
-                                        const float *parameters, const struct step_shape *shape,
-                                        struct node node, float *gradient, struct score *score,
-                                        const struct ready *ready, struct error *error);
+                                  struct score *score, const struct ready *ready,
+                                  struct error *error);
 
 /* Parameters arrive piece by piece, the first layers' first, and the source can begin: begin with the node, and go on as
  * far as parameters before element `end` allow; those stay unchanged. Returns the element up to

@@ -14,8 +14,8 @@ enum status training_node(struct training *training, const struct trainer_work *
     /* Controlled time runs since throttle_begin, and so does the counted time. */
     uint64_t began_ns = t->throttle.fresh ? t->throttle.due_ns : clock_now_ns();
     push->early_us = node_gradient_begun_us(t->gradient);
-    enum status status = node_gradient_compute_ready(t->gradient, parameters, shape, push->node,
-                                                     gradient, &push->score, ready, error);
+    enum status status = node_gradient_compute(t->gradient, parameters, shape, push->node, gradient,
+                                               &push->score, ready, error);
     throttle_node(&t->throttle, shape, push->node, t->gradient->leaf_ns, clock_now_ns());
     t->rest(t->context, t->throttle.due_ns);
     push->leaves = t->throttle.leaves;

@@ -24,11 +24,6 @@ bool leaf_set_has(const struct leaf_set *set, uint32_t leaf)
     return leaf < TREE_LEAVES_MAX && (set->bits[leaf / 64] >> (leaf % 64) & 1) != 0;
 }
 
-bool leaf_set_equal(const struct leaf_set *a, const struct leaf_set *b)
-{
-    return memcmp(a, b, sizeof *a) == 0;
-}
-
 uint32_t leaf_set_count(const struct leaf_set *set, struct node node)
 {
     uint32_t count = 0;

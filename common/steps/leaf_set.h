@@ -33,7 +33,6 @@ struct leaf_set {
 void leaf_set_clear(struct leaf_set *set);
 void leaf_set_add(struct leaf_set *set, struct node run);
 bool leaf_set_has(const struct leaf_set *set, uint32_t leaf);
-bool leaf_set_equal(const struct leaf_set *a, const struct leaf_set *b);
 
 /* How many of the node's leaves are in the set. */
 uint32_t leaf_set_count(const struct leaf_set *set, struct node node);

@@ -22,7 +22,7 @@ static enum status compute(struct workload *workload, float *values, float *grad
     uint64_t began_ns = clock_now_ns();
     enum status status = node_gradient_compute(&workload->gradient, values, &shape,
                                                (struct node){.first_leaf = 0, .leaf_count = 1},
-                                               gradient, &score, error);
+                                               gradient, &score, NULL, error);
     *ns = (double)(clock_now_ns() - began_ns);
     return status;
 }

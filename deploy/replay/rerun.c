@@ -20,8 +20,8 @@ static enum status compute(void *context, const float *parameters, const struct 
     struct rerun *rerun = context;
     struct score score = {0};
     struct node root = tree_root(shape->batch.leaves);
-    enum status status =
-        node_gradient_compute(&rerun->gradient, parameters, shape, root, gradient, &score, error);
+    enum status status = node_gradient_compute(&rerun->gradient, parameters, shape, root, gradient,
+                                               &score, NULL, error);
     *tally = (struct tally){score.loss, score.correct, score.examples, 1};
     return status;
 }

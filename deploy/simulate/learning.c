@@ -11,7 +11,7 @@ static enum status compute(void *context, const struct step_shape *shape, struct
     struct learning *learning = context;
     uint64_t began_ns = clock_now_ns();
     enum status status = node_gradient_compute(&learning->workload->gradient, parameters, shape,
-                                               node, out, &report->score, error);
+                                               node, out, &report->score, NULL, error);
     learning->gradients++;
     learning->real_ns += clock_now_ns() - began_ns;
     return status;

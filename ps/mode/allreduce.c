@@ -30,7 +30,7 @@ static struct allreduce_shard *state_of(const struct shard *shard)
 static void let_go(struct shard *shard, struct frame **sum)
 {
     if (*sum != NULL)
-        aggregator_recycle(&state_of(shard)->sync.aggregator, *sum);
+        aggregator_recycle(&state_of(shard)->sync.aggregator.spare, *sum);
     *sum = NULL;
 }
 
@@ -63,7 +63,8 @@ static bool allreduce_next_update(struct shard *shard, struct update *update)
         return false;
     if (frame_is_writable(update->gradient))
         return true;
-    struct frame *own = aggregator_room(&state_of(shard)->sync.aggregator, update->gradient->bytes);
+    struct frame *own =
+        aggregator_room(&state_of(shard)->sync.aggregator.spare, update->gradient->bytes);
     if (own == NULL) /* Then workers learn that it is gone, and ask for values. */
         return true;
     memcpy(own->data, update->gradient->data, own->bytes);

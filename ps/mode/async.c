@@ -37,16 +37,15 @@ const char *async_fault(const struct job *job, const struct message_exchange *ex
     return NULL;
 }
 
-/* What becomes of a gradient: by the policy, or by its staleness. */
+/* What becomes of a gradient that the chunk can take: by the policy, or by its staleness. */
 static struct policy_answer decide(const struct shard *shard, const struct message *message)
 {
     const struct message_exchange *exchange = &message->exchange;
     const struct chunk *chunk = &shard->chunk;
     const struct job *job = &chunk->plan->job;
     uint64_t staleness = chunk_staleness(chunk, exchange->base_version);
-    struct policy_answer answer = {.verdict = POLICY_APPLY};
     if (exchange->skip)
-        return answer;
+        return (struct policy_answer){.verdict = POLICY_APPLY};
     if (shard->policy != NULL)
         return shard->policy->judge(shard->policy->context,
                                     &(struct policy_gradient){.ticket = message->ticket,
@@ -58,24 +57,25 @@ static struct policy_answer decide(const struct shard *shard, const struct messa
                                                               .node = exchange->node,
                                                               .leaves = exchange->node.leaf_count,
                                                               .held = chunk->pending.gradients});
-    if (shard->rules->too_stale(job, staleness))
-        answer.verdict = job->staleness_loses ? POLICY_IGNORE : POLICY_AGAIN;
-    return answer;
+    return (struct policy_answer){.verdict = !shard->rules->too_stale(job, staleness) ? POLICY_APPLY
+                                             : job->staleness_loses ? POLICY_IGNORE
+                                                                    : POLICY_AGAIN};
 }
 
-/* A gradient that is too stale is refused and computed again, or its batch counts without it. */
-enum verdict async_judge(const struct shard *shard, const struct message *message)
+/* A gradient may be refused and computed again; else `take` acts on what is decided. */
+enum verdict async_judge(struct shard *shard, const struct message *message)
 {
     const struct message_exchange *exchange = &message->exchange;
-    const struct batch_set *batches = &state_of(shard)->batches;
-    if (batch_set_has(batches, exchange->step))
+    struct async_shard *state = state_of(shard);
+    if (batch_set_has(&state->batches, exchange->step))
         return VERDICT_DUPLICATE;
     /* Its base does not exist yet: after a going back its worker pulls anew. */
     if (!exchange->skip && exchange->base_version > shard->chunk.version)
         return VERDICT_REJECTED;
-    if (!batch_set_can_add(batches, exchange->step))
+    if (!batch_set_can_add(&state->batches, exchange->step))
         return VERDICT_REJECTED;
-    return decide(shard, message).verdict == POLICY_AGAIN ? VERDICT_STALE : VERDICT_NONE;
+    state->decided = decide(shard, message);
+    return state->decided.verdict == POLICY_AGAIN ? VERDICT_STALE : VERDICT_NONE;
 }
 
 /* The base of a gradient, where it is needed. A worker that names a base which no worker holds
@@ -100,20 +100,18 @@ enum status async_take(struct shard *shard, const struct message *message, struc
         .examples = exchange->examples,
         .staleness = chunk_staleness(&shard->chunk, exchange->base_version),
     };
-    struct policy_answer answer = decide(shard, message);
-    bool lost = answer.verdict == POLICY_IGNORE;
-    if (shard->policy != NULL) {
-        shard->chunk.pending.closes = answer.verdict == POLICY_APPLY;
-        shard->chunk.pending.rate = lost ? shard->chunk.pending.rate : answer.rate;
-    }
+    bool lost = state->decided.verdict == POLICY_IGNORE;
+    if (shard->policy != NULL)
+        shard->chunk.pending.closes = state->decided.verdict == POLICY_APPLY;
+    if (shard->policy != NULL && !lost)
+        shard->chunk.pending.rate = state->decided.rate;
     if (lost || (gradient != NULL && !find_base(shard, exchange->base_version, &state->update))) {
         frame_release(gradient);
         gradient = state->update.gradient = NULL;
     }
-    *verdict = lost && shard->policy == NULL ? VERDICT_STALE /* Its worker computes it again where
-                                                                that is not lost. */
-               : gradient != NULL            ? VERDICT_APPLIED
-                                             : VERDICT_REJECTED;
+    *verdict = gradient != NULL                ? VERDICT_APPLIED
+               : lost && shard->policy == NULL ? VERDICT_STALE
+                                               : VERDICT_REJECTED;
     return STATUS_OK;
 }
 

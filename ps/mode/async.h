@@ -20,6 +20,7 @@ struct async_shard {
     bool taken;               /* A gradient waits to be applied: `update`, of `batch`. */
     struct update update;
     uint64_t batch;
+    struct policy_answer decided; /* Of the gradient that is judged. */
     struct base_versions bases; /* Where gradients are compensated: the values that workers hold. */
 };
 
@@ -43,7 +44,7 @@ void async_open(struct shard *shard);
 void async_forget(struct shard *shard);
 void async_free(struct shard *shard);
 const char *async_fault(const struct job *job, const struct message_exchange *exchange);
-enum verdict async_judge(const struct shard *shard, const struct message *message);
+enum verdict async_judge(struct shard *shard, const struct message *message);
 enum status async_take(struct shard *shard, const struct message *message, struct frame *gradient,
                        enum verdict *verdict);
 enum push_status async_sent_before(const struct shard *shard,

@@ -101,7 +101,7 @@ static bool is_of_use(const struct closed *closed, struct node node, uint32_t ex
            examples == leaf_set_examples(&step->set, step->job, step->batch, node);
 }
 
-static enum verdict backup_judge(const struct shard *shard, const struct message *message)
+static enum verdict backup_judge(struct shard *shard, const struct message *message)
 {
     const struct message_exchange *exchange = &message->exchange;
     if (exchange->step != shard->chunk.version)
@@ -204,7 +204,7 @@ static bool backup_next_update(struct shard *shard, struct update *update)
 
 static void backup_applied(struct shard *shard, const struct update *update)
 {
-    pruned_recycle(&state_of(shard)->pruned, update->gradient);
+    aggregator_recycle(&state_of(shard)->pruned.spare, update->gradient);
 }
 
 /* No gradient waits for a step that is made, or that could be made now. */

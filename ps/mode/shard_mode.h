@@ -96,11 +96,11 @@ struct shard_mode {
      * the job; NULL when it fits. Pure. */
     const char *(*fault)(const struct job *job, const struct message_exchange *exchange);
     /* VERDICT_NONE: take it. Else the reason against it. */
-    enum verdict (*judge)(const struct shard *shard, const struct message *message);
+    enum verdict (*judge)(struct shard *shard, const struct message *message);
     /* Whether a gradient so many versions old is too stale to be applied. Then its batch is computed
      * again, or counts without it (--max-staleness=N:lost). Default: by --max-staleness. Pure. */
     bool (*too_stale)(const struct job *job, uint64_t staleness);
-    /* A gradient that judge lets through: a reference, or NULL for a batch that is left out.
+    /* The gradient that judge has just let through: a reference, or NULL for a batch that is left out.
      * STATUS_MEMORY: it is lost, and training cannot go on. */
     enum status (*take)(struct shard *shard, const struct message *message, struct frame *gradient,
                         enum verdict *verdict);

@@ -54,7 +54,7 @@ const char *sync_fault(const struct job *job, const struct message_exchange *exc
     return NULL;
 }
 
-enum verdict sync_judge(const struct shard *shard, const struct message *message)
+enum verdict sync_judge(struct shard *shard, const struct message *message)
 {
     const struct message_exchange *exchange = &message->exchange;
     if (exchange->step < shard->chunk.version)
@@ -103,7 +103,7 @@ bool sync_next_update(struct shard *shard, struct update *update)
 
 void sync_applied(struct shard *shard, const struct update *update)
 {
-    aggregator_recycle(&state_of(shard)->aggregator, update->gradient);
+    aggregator_recycle(&state_of(shard)->aggregator.spare, update->gradient);
     sync_open(shard);
 }
 

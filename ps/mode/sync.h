@@ -38,7 +38,7 @@ void sync_open(struct shard *shard);
 void sync_forget(struct shard *shard);
 void sync_free(struct shard *shard);
 const char *sync_fault(const struct job *job, const struct message_exchange *exchange);
-enum verdict sync_judge(const struct shard *shard, const struct message *message);
+enum verdict sync_judge(struct shard *shard, const struct message *message);
 enum status sync_take(struct shard *shard, const struct message *message, struct frame *gradient,
                       enum verdict *verdict);
 enum push_status sync_sent_before(const struct shard *shard,

@@ -118,26 +118,28 @@ void owner_destroy(struct owner **owner)
     *owner = NULL;
 }
 
-static struct owned *find_chunk(struct owner *owner, uint32_t index)
+/* The chunk that begins with this element, or NULL. */
+static struct owned *find_first(struct owner *owner, uint64_t first)
 {
     uint32_t low = 0, high = owner->owned_count;
     while (low < high) {
         uint32_t middle = (low + high) / 2;
-        if (owner->owned[middle].shard.chunk.index < index)
+        if (owner->owned[middle].shard.chunk.first < first)
             low = middle + 1;
         else
             high = middle;
     }
-    bool found = low < owner->owned_count && owner->owned[low].shard.chunk.index == index;
+    bool found = low < owner->owned_count && owner->owned[low].shard.chunk.first == first;
     return found ? &owner->owned[low] : NULL;
 }
 
-static struct owned *find_first(struct owner *owner, uint64_t first)
+/* The chunk of an EXCHANGE, which the router has looked up. */
+static struct owned *find_asked(struct owner *owner, const struct packet *exchange)
 {
-    for (uint32_t i = 0; i < owner->owned_count; i++)
-        if (owner->owned[i].shard.chunk.first == first)
-            return &owner->owned[i];
-    return NULL;
+    uint32_t index = exchange->message.exchange.chunk;
+    struct owned *owned = find_first(owner, owner->plan->partition.chunks[index].first);
+    assert(owned != NULL);
+    return owned;
 }
 
 /* --- speaking ------------------------------------------------------------------------------ */
@@ -740,34 +742,20 @@ static void note_gradient(const struct message *message, enum verdict verdict,
           .step = exchange->step, .verdict = verdict);
 }
 
-/* "a, b and c": the variables in a chunk, as many as fit. */
-static void name_variables(const struct owned *owned, char *text, size_t size)
-{
-    const struct chunk *chunk = &owned->shard.chunk;
-    const struct plan *plan = chunk->plan;
-    size_t used = 0;
-    for (uint32_t i = 0; i < plan->job.variable_count && used < size; i++) {
-        const struct variable *variable = &plan->job.variables[i];
-        if (plan->offsets[i] >= chunk->first + chunk->count ||
-            plan->offsets[i] + variable_elements(variable) <= chunk->first)
-            continue;
-        used += (size_t)snprintf(text + used, size - used, "%s%s", used > 0 ? ", " : "",
-                                 variable->name);
-    }
-}
-
 /* Whether a worker's replica differs from the chunk. Then no result is exact, and the job ends. */
 static bool has_gone_astray(const struct owner *owner, struct owned *owned,
                             const struct packet *packet, struct outbox *outbox)
 {
     const struct message_exchange *exchange = &packet->message.exchange;
-    char names[MESSAGE_TEXT_MAX / 2], text[MESSAGE_TEXT_MAX];
+    const struct chunk *chunk = &owned->shard.chunk;
+    char text[MESSAGE_TEXT_MAX];
     if (!owner->rules->doubts(&owned->shard, exchange))
         return false;
-    name_variables(owned, names, sizeof names);
     snprintf(text, sizeof text,
-             "worker/%u has another model than the servers at step %llu, in chunk %u: %s",
-             packet->message.index, (unsigned long long)exchange->step, exchange->chunk, names);
+             "worker/%u has another model than the servers at step %llu, in chunk %u: %s to %s",
+             packet->message.index, (unsigned long long)exchange->step, chunk->index,
+             plan_variable_at(owner->plan, chunk->first),
+             plan_variable_at(owner->plan, chunk->first + chunk->count - 1));
     give_up(owner, outbox, text);
     say_taken(owner, packet, outbox);
     return true;
@@ -820,8 +808,7 @@ static enum verdict take_gradient(struct owner *owner, struct owned *owned, stru
 static void answer_scored(struct owner *owner, const struct packet *packet, uint64_t now_us,
                           struct outbox *outbox)
 {
-    const struct owned *owned = find_chunk(owner, packet->message.exchange.chunk);
-    assert(owned != NULL); /* The router has looked it up. */
+    const struct owned *owned = find_asked(owner, packet);
     const struct chunk_news news = news_of(owner, owned, packet, now_us, outbox);
     struct packet *answer = add_moved_on(owner, owned, packet, outbox);
     EACH_LISTENER(owner, asked, state, &news, answer);
@@ -831,8 +818,7 @@ static void handle_exchange(struct owner *owner, struct packet *packet, uint64_t
                             struct outbox *outbox)
 {
     const struct message_exchange *exchange = &packet->message.exchange;
-    struct owned *owned = find_chunk(owner, exchange->chunk);
-    assert(owned != NULL); /* The router has looked it up. */
+    struct owned *owned = find_asked(owner, packet);
     uint64_t staleness = chunk_staleness(&owned->shard.chunk, exchange->base_version);
     bool sent = exchange->gradient || exchange->skip;
     struct outcome outcome = {.verdict = VERDICT_NONE};

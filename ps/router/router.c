@@ -39,9 +39,8 @@ enum status router_create(struct router **router, const struct router_options *o
     joining_init(&r->joining, ROLE_PS, &options->self, NULL, now_us);
     r->stop_step = UINT64_MAX;
     r->counts_us = now_us;
-    r->owner_verdicts = calloc(options->owner_count, sizeof *r->owner_verdicts);
     r->scored.owners = calloc(options->owner_count, sizeof *r->scored.owners);
-    if (r->owner_verdicts == NULL || r->scored.owners == NULL ||
+    if (r->scored.owners == NULL ||
         owner_figures_init(&r->figures, options->owner_count) != STATUS_OK) {
         router_destroy(router);
         return STATUS_MEMORY;
@@ -59,7 +58,6 @@ void router_destroy(struct router **router)
     sessions_free(&r->sessions);
     descriptions_free(&r->descriptions);
     free(r->owner_of);
-    free(r->owner_verdicts);
     owner_figures_free(&r->figures);
     free(r->scored.owners);
     free(r);
@@ -280,10 +278,8 @@ static void handle_gradient(struct router *router, struct packet *packet, struct
                &router->counts.refused, outbox);
 }
 
-void router_handle_peer(struct router *router, struct packet *packet, uint64_t now_us,
-                        struct outbox *outbox)
+void router_handle_peer(struct router *router, struct packet *packet, struct outbox *outbox)
 {
-    (void)now_us;
     if (router->joining.over)
         ; /* A late repetition: the sender hears that the job has finished, or knows it. */
     else if (packet->message.kind == MESSAGE_EXCHANGE)
@@ -400,7 +396,6 @@ static void load(struct router *router, const struct message_welcome *welcome,
     router->checkpointer_loaded = router->needs_chunks = false;
     router->snapshot = (struct router_snapshot){0};
     router->rejected = router->counts.received = 0;
-    memset(router->owner_verdicts, 0, router->options.owner_count * sizeof *router->owner_verdicts);
     owner_figures_forget(&router->figures);
     forget_scored(router);
     sessions_forget(&router->sessions, welcome->secret);
@@ -503,6 +498,7 @@ static void begin_snapshot(struct router *router, uint64_t now_us, struct outbox
 {
     struct router_snapshot *snapshot = &router->snapshot;
     snapshot->owners = 0;
+    snapshot->verdicts = (struct verdict_counts){0};
     snapshot->taken = hand_descriptions_over(router, outbox);
     if (!snapshot->taken)
         outbox_warn(outbox, "out of memory for a checkpoint at step %llu",
@@ -747,20 +743,18 @@ static void take_figures(struct router *router, uint32_t owner, struct packet *p
 }
 
 static void handle_owner_snapshot(struct router *router, const struct message_cut_taken *answer,
-                                  uint32_t owner, struct outbox *outbox)
+                                  struct outbox *outbox)
 {
     struct router_snapshot *snapshot = &router->snapshot;
     /* Of a snapshot that was given up. */
     if (!snapshot->named || answer->step != snapshot->cut.step || snapshot->said)
         return;
-    router->owner_verdicts[owner] = answer->verdicts;
+    verdict_counts_add(&snapshot->verdicts, &answer->verdicts);
     snapshot->taken = snapshot->taken && answer->taken;
     if (++snapshot->owners < router->options.owner_count)
         return;
     snapshot->said = true;
-    snapshot->verdicts = (struct verdict_counts){.rejected = router->rejected};
-    for (uint32_t i = 0; i < router->options.owner_count; i++)
-        verdict_counts_add(&snapshot->verdicts, &router->owner_verdicts[i]);
+    snapshot->verdicts.rejected += router->rejected;
     owner_figures_snapshot(&router->figures);
     say_cut_taken(router, outbox);
 }
@@ -832,7 +826,7 @@ static void obey(struct router *router, const struct order *order, struct packet
         break;
     case ORDER_OWNER_SNAPSHOT:
         take_figures(router, order->from, packet);
-        handle_owner_snapshot(router, &order->owner_snapshot, order->from, outbox);
+        handle_owner_snapshot(router, &order->owner_snapshot, outbox);
         break;
     default:
         assert(!"an order that routers do not take");

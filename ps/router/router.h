@@ -64,8 +64,7 @@ void router_destroy(struct router **router);
 
 /* From a peer of the wire, the coordinator, an owner or the checkpointer. Takes over the
  * payload. */
-void router_handle_peer(struct router *router, struct packet *packet, uint64_t now_us,
-                        struct outbox *outbox);
+void router_handle_peer(struct router *router, struct packet *packet, struct outbox *outbox);
 void router_handle_coordinator(struct router *router, struct packet *packet, uint64_t now_us,
                                struct outbox *outbox);
 void router_handle_inside(struct router *router, struct packet *packet, uint64_t now_us,

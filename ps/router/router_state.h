@@ -17,11 +17,11 @@
 struct router_snapshot {
     bool named;
     struct message_cut cut;
-    uint32_t owners; /* That have answered. */
-    bool taken;      /* All of them could take it. */
-    bool said;       /* CUT_TAKEN has been, with `verdicts`. */
-    struct verdict_counts verdicts;
-    bool part_said; /* The checkpointer has spoken: `part`. */
+    uint32_t owners;                /* That have answered. */
+    bool taken;                     /* All of them could take it. */
+    bool said;                      /* CUT_TAKEN has been, with `verdicts`. */
+    struct verdict_counts verdicts; /* The sum of theirs. */
+    bool part_said;                 /* The checkpointer has spoken: `part`. */
     struct message_part_written part;
     uint64_t begun_us, patience_us;
 };
@@ -49,7 +49,6 @@ struct router {
     bool shared, needs_chunks;
     uint64_t chunks_us; /* When chunks were asked for, or the last one came. */
     struct router_snapshot snapshot;
-    struct verdict_counts *owner_verdicts; /* [owner_count] as of each owner's last snapshot. */
     struct router_scored scored;
     struct owner_figures figures; /* Of staleness. */
     uint64_t rejected;            /* Gradients that did not fit the plan. */

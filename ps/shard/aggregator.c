@@ -67,19 +67,17 @@ static bool reserve(struct aggregator *aggregator)
     return parts != NULL;
 }
 
-struct frame *aggregator_room(struct aggregator *aggregator, size_t bytes)
+struct frame *aggregator_room(struct frame **spare, size_t bytes)
 {
-    struct frame *spare = aggregator->spare;
-    aggregator->spare = NULL;
-    if (spare != NULL && spare->bytes == bytes && frame_is_writable(spare))
-        return spare;
-    frame_release(spare);
+    struct frame *frame = *spare;
+    *spare = NULL;
+    if (frame != NULL && frame->bytes == bytes && frame_is_writable(frame))
+        return frame;
+    frame_release(frame);
     return frame_create(bytes);
 }
 
-/* a + b into the operand that may be written, else into other memory. Float addition commutes,
- * so left + right holds either way. NULL without memory; a and b are then unchanged. */
-static struct frame *join(struct aggregator *aggregator, struct frame *a, struct frame *b)
+struct frame *aggregator_join(struct frame **spare, struct frame *a, struct frame *b)
 {
     uint64_t count = a->bytes / sizeof(float);
     if (!frame_is_writable(a)) {
@@ -90,7 +88,7 @@ static struct frame *join(struct aggregator *aggregator, struct frame *a, struct
     if (frame_is_writable(a)) {
         kernels_add(a->data, b->data, count);
     } else {
-        struct frame *sum = aggregator_room(aggregator, a->bytes);
+        struct frame *sum = aggregator_room(spare, a->bytes);
         if (sum == NULL)
             return NULL;
         kernels_sum(sum->data, a->data, b->data, count);
@@ -129,7 +127,7 @@ enum aggregator_result aggregator_offer(struct aggregator *aggregator, struct no
         uint32_t i = find_sibling(aggregator, node);
         if (i == aggregator->part_count)
             break;
-        struct frame *sum = join(aggregator, gradient, aggregator->parts[i].sum);
+        struct frame *sum = aggregator_join(&aggregator->spare, gradient, aggregator->parts[i].sum);
         if (sum == NULL) {
             frame_release(gradient);
             return AGGREGATOR_MEMORY;
@@ -150,14 +148,14 @@ struct frame *aggregator_take_root(struct aggregator *aggregator)
     return aggregator->parts[0].sum;
 }
 
-void aggregator_recycle(struct aggregator *aggregator, struct frame *root)
+void aggregator_recycle(struct frame **spare, struct frame *root)
 {
     if (!frame_is_writable(root)) { /* A worker's own memory: give it back soon. */
         frame_release(root);
         return;
     }
-    frame_release(aggregator->spare);
-    aggregator->spare = root;
+    frame_release(*spare);
+    *spare = root;
 }
 
 /* --- what is always true ------------------------------------------------------------------- */

@@ -65,12 +65,18 @@ enum aggregator_result aggregator_offer(struct aggregator *aggregator, struct no
 /* The root's sum, once, after AGGREGATOR_COMPLETE. One reference, the caller's. */
 struct frame *aggregator_take_root(struct aggregator *aggregator);
 
+/* --- memory of sums; *spare is that of the last root, or NULL --- */
+
 /* Memory for a root's bytes: the last root's where it is free. NULL without. One reference, the
  * caller's. */
-struct frame *aggregator_room(struct aggregator *aggregator, size_t bytes);
+struct frame *aggregator_room(struct frame **spare, size_t bytes);
+
+/* a + b into the operand that may be written, else into other memory. Float addition commutes,
+ * so left + right holds either way. NULL without memory; a and b are then unchanged. */
+struct frame *aggregator_join(struct frame **spare, struct frame *a, struct frame *b);
 
 /* Give the root's reference back, so that its memory serves the next step. */
-void aggregator_recycle(struct aggregator *aggregator, struct frame *root);
+void aggregator_recycle(struct frame **spare, struct frame *root);
 
 /* See common/base/invariant.h. */
 void aggregator_check(const struct aggregator *aggregator);

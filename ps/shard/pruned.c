@@ -9,7 +9,7 @@
 
 #include "common/base/array.h"
 #include "common/base/invariant.h"
-#include "common/kernels/kernels.h"
+#include "ps/shard/aggregator.h"
 
 void pruned_reset(struct pruned *pruned)
 {
@@ -91,36 +91,6 @@ bool pruned_is_whole(const struct pruned *pruned, const struct pruned_step *step
     return is_whole(pruned, step, tree_root(step->batch.leaves));
 }
 
-/* A frame for a sum: the last one's, when its reader has dropped it. */
-static struct frame *take_spare(struct pruned *pruned, size_t bytes)
-{
-    struct frame *spare = pruned->spare;
-    pruned->spare = NULL;
-    if (spare != NULL && spare->bytes == bytes && frame_is_writable(spare))
-        return spare;
-    frame_release(spare);
-    return frame_create(bytes);
-}
-
-/* left + right into an operand that may be written, else into other memory: float addition
- * commutes. Takes both references. NULL without memory. */
-static struct frame *join(struct pruned *pruned, struct frame *left, struct frame *right)
-{
-    uint64_t count = left->bytes / sizeof(float);
-    struct frame *to = frame_is_writable(left) ? left : frame_is_writable(right) ? right : NULL;
-    struct frame *from = to == left ? right : left;
-    if (to == NULL && (to = take_spare(pruned, left->bytes)) != NULL) {
-        kernels_sum(to->data, left->data, right->data, count);
-        frame_release(right);
-    } else if (to != NULL) {
-        kernels_add(to->data, from->data, count);
-    } else {
-        frame_release(right);
-    }
-    frame_release(from);
-    return to;
-}
-
 /* The sum of a node. Takes its parts' references out of their places. NULL without memory. */
 static struct frame *sum_of(struct pruned *pruned, const struct pruned_step *step, struct node node)
 {
@@ -138,11 +108,12 @@ static struct frame *sum_of(struct pruned *pruned, const struct pruned_step *ste
     if (leaf_set_count(&step->set, right) == 0 || one == NULL)
         return one;
     struct frame *other = sum_of(pruned, step, right);
-    if (other == NULL) {
+    struct frame *sum = other != NULL ? aggregator_join(&pruned->spare, one, other) : NULL;
+    if (sum == NULL) {
         frame_release(one);
-        return NULL;
+        frame_release(other);
     }
-    return join(pruned, one, other);
+    return sum;
 }
 
 struct frame *pruned_take(struct pruned *pruned, const struct pruned_step *step)
@@ -151,16 +122,6 @@ struct frame *pruned_take(struct pruned *pruned, const struct pruned_step *step)
     struct frame *sum = sum_of(pruned, step, tree_root(step->batch.leaves));
     pruned_reset(pruned);
     return sum;
-}
-
-void pruned_recycle(struct pruned *pruned, struct frame *sum)
-{
-    if (!frame_is_writable(sum)) { /* A worker's own memory: give it back soon. */
-        frame_release(sum);
-        return;
-    }
-    frame_release(pruned->spare);
-    pruned->spare = sum;
 }
 
 /* --- what is always true ------------------------------------------------------------------- */

@@ -67,12 +67,9 @@ bool pruned_holds(const struct pruned *pruned, struct node node, uint32_t exampl
 /* Whether all leaves of the set are here, in nodes without other leaves. */
 bool pruned_is_whole(const struct pruned *pruned, const struct pruned_step *step);
 
-/* Their sum, when the set is whole: one reference, the caller's. Drops all parts. NULL without
- * memory. */
+/* Their sum, when the set is whole: one reference, the caller's, that aggregator_recycle takes back
+ * for `spare`. Drops all parts. NULL without memory. */
 struct frame *pruned_take(struct pruned *pruned, const struct pruned_step *step);
-
-/* Give the sum's reference back, so that its memory serves the next step. */
-void pruned_recycle(struct pruned *pruned, struct frame *sum);
 
 /* See common/base/invariant.h. */
 void pruned_check(const struct pruned *pruned);

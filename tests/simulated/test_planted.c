@@ -609,7 +609,7 @@ static struct plan wider_plan(const struct shard *shard)
     return plan;
 }
 
-static enum verdict judge_wider(const struct shard *shard, const struct message *message)
+static enum verdict judge_wider(struct shard *shard, const struct message *message)
 {
     const struct plan plan = wider_plan(shard);
     struct shard wider = *shard;

@@ -111,7 +111,7 @@ static void give_peer(uint32_t index, struct packet *packet, const struct words 
         fill_exchange(packet, said);
     if (!talk_says(said, "proof"))
         message->proof = proof_make(secret, message, message->ticket);
-    router_handle_peer(router, packet, talk_now_us, &talk_outbox);
+    router_handle_peer(router, packet, &talk_outbox);
     member = packet->member;
 }
 

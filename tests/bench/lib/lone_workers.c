@@ -112,7 +112,7 @@ static double make_step(struct lone_worker *worker, uint64_t step, uint32_t work
     for (uint32_t i = 0; i < count; i++) {
         double began = clock_now_seconds();
         if (node_gradient_compute(&worker->gradient, worker->parameters, &shape, nodes[i],
-                                  worker->sum, &score, &error) != STATUS_OK)
+                                  worker->sum, &score, NULL, &error) != STATUS_OK)
             fail(error.text);
         seconds += clock_now_seconds() - began;
         uint32_t more =

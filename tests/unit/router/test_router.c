@@ -150,7 +150,7 @@ static struct packet good_exchange(const struct fixture *f)
 static void from_peer(struct fixture *f, struct packet packet)
 {
     packet.message.proof = proof_make(secret, &packet.message, packet.message.ticket);
-    router_handle_peer(f->router, &packet, f->now_us, &f->post.outbox);
+    router_handle_peer(f->router, &packet, &f->post.outbox);
     ck_assert_ptr_null(packet.payload);
 }
 

@@ -2,6 +2,7 @@
  * which order. */
 /* promises: backup */
 
+#include "ps/shard/aggregator.h"
 #include "ps/shard/pruned.h"
 
 #include <string.h>
@@ -84,7 +85,7 @@ static void expect_sum(struct pruned *pruned, const struct job *job, const struc
     ck_assert(pruned_is_whole(pruned, &step));
     struct frame *frame = pruned_take(pruned, &step);
     ck_assert_mem_eq(frame->data, sum, sizeof sum);
-    pruned_recycle(pruned, frame);
+    aggregator_recycle(&pruned->spare, frame);
     ck_assert_uint_eq(pruned->part_count, 0);
 }
 

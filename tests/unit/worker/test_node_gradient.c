@@ -69,8 +69,8 @@ static float *compute(uint64_t step, struct node node, struct score *score)
     float *sum = aligned_alloc(64, elements * sizeof(float));
     memset(score, 0, sizeof *score);
     memset(sum, 0xff, elements * sizeof(float)); /* Overwritten, gaps and all. */
-    ck_assert_msg(node_gradient_compute(&gradient, parameters, &shape, node, sum, score, &error) ==
-                      STATUS_OK,
+    ck_assert_msg(node_gradient_compute(&gradient, parameters, &shape, node, sum, score, NULL,
+                                        &error) == STATUS_OK,
                   "%s", error.text);
     return sum;
 }
@@ -150,7 +150,7 @@ TEST_PLAIN(a_gradient_that_is_not_finite_names_its_step_and_leaf)
     parameters[100] = NAN;
     const struct step_shape shape = step_shape_of(&job, 1, NULL);
     ck_assert(node_gradient_compute(&gradient, parameters, &shape, (struct node){4, 2}, sum, &score,
-                                    &error) == STATUS_DIVERGED);
+                                    NULL, &error) == STATUS_DIVERGED);
     ck_assert_ptr_nonnull(strstr(error.text, "step 1, leaf 4"));
     free(sum);
 }
@@ -189,7 +189,7 @@ TEST_PLAIN(a_leaf_whose_gradient_alone_is_not_finite_is_found)
     float *sum = aligned_alloc(64, elements * sizeof(float));
     const struct step_shape shape = step_shape_of(&job, 1, NULL);
     ck_assert(node_gradient_compute(&gradient, parameters, &shape, (struct node){4, 2}, sum, &score,
-                                    &error) == STATUS_DIVERGED);
+                                    NULL, &error) == STATUS_DIVERGED);
     ck_assert_uint_eq(score.not_finite, 0);
     ck_assert_msg(strstr(error.text, "step 1, leaf 5 ") != NULL, "%s", error.text);
     free(sum);
@@ -222,8 +222,7 @@ static enum status compute_told(const struct step_shape *shape, struct node node
     heard->gradient = sum;
     heard->first = elements;
     heard->times = 0;
-    return node_gradient_compute_ready(&gradient, parameters, shape, node, sum, &score, &ready,
-                                       error);
+    return node_gradient_compute(&gradient, parameters, shape, node, sum, &score, &ready, error);
 }
 
 TEST_PLAIN(what_is_told_of_is_there_for_good_and_needs_its_parameters_no_more)
