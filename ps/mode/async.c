@@ -78,16 +78,6 @@ enum verdict async_judge(struct shard *shard, const struct message *message)
     return state->decided.verdict == POLICY_AGAIN ? VERDICT_STALE : VERDICT_NONE;
 }
 
-/* The base of a gradient, where it is needed. A worker that names a base which no worker holds
- * gets no help. */
-static bool find_base(const struct shard *shard, uint64_t version, struct update *update)
-{
-    if (!group_needs_base(&shard->chunk, update->staleness))
-        return true;
-    update->base = base_versions_find(&state_of(shard)->bases, version);
-    return update->base != NULL;
-}
-
 enum status async_take(struct shard *shard, const struct message *message, struct frame *gradient,
                        enum verdict *verdict)
 {
@@ -101,11 +91,15 @@ enum status async_take(struct shard *shard, const struct message *message, struc
         .staleness = chunk_staleness(&shard->chunk, exchange->base_version),
     };
     bool lost = state->decided.verdict == POLICY_IGNORE;
+    /* One that names a base which no worker holds gets no help. */
+    bool moves = gradient != NULL && group_needs_base(&shard->chunk, state->update.staleness);
+    if (moves)
+        state->update.base = base_versions_find(&state->bases, exchange->base_version);
     if (shard->policy != NULL)
         shard->chunk.pending.closes = state->decided.verdict == POLICY_APPLY;
     if (shard->policy != NULL && !lost)
         shard->chunk.pending.rate = state->decided.rate;
-    if (lost || (gradient != NULL && !find_base(shard, exchange->base_version, &state->update))) {
+    if (lost || (moves && state->update.base == NULL)) {
         frame_release(gradient);
         gradient = state->update.gradient = NULL;
     }
