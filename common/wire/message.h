@@ -195,8 +195,8 @@ struct message_exchange {
     bool sum;    /* All-reduce: asks for the sum that makes want_version, and not its values. */
     bool slots;  /* All-reduce: asks for the values and the slots. */
     uint64_t replica; /* Hash of the sender's replica at base_version (replica.h); 0: none. */
-    /* Within a server: the number of its description (ps/shard/descriptions.h). */
-    uint64_t described;
+    /* Within a server: its description's number (ps/shard/descriptions.h), and ticket. */
+    uint64_t described, named;
 };
 
 struct message_lease {

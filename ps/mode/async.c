@@ -48,7 +48,7 @@ static struct policy_answer decide(const struct shard *shard, const struct messa
         return (struct policy_answer){.verdict = POLICY_APPLY};
     if (shard->policy != NULL)
         return shard->policy->judge(shard->policy->context,
-                                    &(struct policy_gradient){.ticket = message->ticket,
+                                    &(struct policy_gradient){.ticket = exchange->named,
                                                               .count = exchange->count,
                                                               .worker = message->index,
                                                               .base = exchange->base_version,

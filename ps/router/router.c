@@ -212,8 +212,10 @@ static void pass_report(const struct router *router, struct packet *packet, stru
 static bool is_described(const struct router *router, struct packet *packet)
 {
     struct message_exchange *exchange = &packet->message.exchange;
-    exchange->described = descriptions_find(&router->descriptions, packet->message.index,
-                                            packet->message.ticket, exchange->count);
+    uint32_t worker = packet->message.index;
+    exchange->described =
+        descriptions_find(&router->descriptions, worker, packet->message.ticket, exchange->count);
+    exchange->named = exchange->described != 0 ? router->descriptions.latest[worker].named : 0;
     return !router->welcome.records || (!exchange->gradient && !exchange->skip) ||
            exchange->described != 0;
 }

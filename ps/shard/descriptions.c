@@ -79,8 +79,11 @@ static enum status take_page(struct described *latest, const struct message *mes
         if (bases == NULL)
             return STATUS_MEMORY;
         free(latest->bases);
-        *latest = (struct described){
-            .ticket = message->ticket, .count = page->count, .bases = bases, .total = page->total};
+        *latest = (struct described){.ticket = message->ticket,
+                                     .count = page->count,
+                                     .named = page->ticket,
+                                     .bases = bases,
+                                     .total = page->total};
     }
     if (latest->count != page->count || latest->number != 0 || page->offset != latest->bytes ||
         page->total != latest->total)

@@ -43,6 +43,7 @@ struct description {
 /* A worker's latest GRADIENT. */
 struct described {
     uint64_t ticket, count; /* As its sender speaks now. */
+    uint64_t named;         /* The ticket in its name. */
     uint64_t number;        /* 0: not all pages are here. */
     uint8_t *bases;         /* [total] the pages. Owned; NULL when it has its number. */
     uint32_t bytes, total;

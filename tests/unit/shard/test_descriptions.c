@@ -68,6 +68,15 @@ TEST(what_is_described_gets_the_next_number_once)
     ck_assert_uint_eq(find(f, 0, 7, 10), 0); /* It is over. */
 }
 
+TEST(a_gradient_from_before_a_welcome_keeps_its_name)
+{
+    struct message message = gradient(0, 7, 10, 1);
+    message.gradient.ticket = 5;
+    ck_assert_int_eq(descriptions_hear(&f->descriptions, &message), STATUS_OK);
+    ck_assert_uint_eq(find(f, 0, 7, 10), 1); /* As its sender speaks. */
+    ck_assert_uint_eq(f->descriptions.latest[0].named, 5);
+}
+
 TEST(another_process_and_another_gradient_have_no_number)
 {
     ck_assert_int_eq(describe(f, 0, 7, 10, 1), STATUS_OK);
