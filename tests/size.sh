@@ -7,8 +7,8 @@
 # clang-format; pages (.md) are counted in bytes. A room is a folder below common, ps, worker or deploy.
 #
 # --files: the files named on standard input, a line each.
-# --check: fails where a room has more lines of code than tests/size.limits gives it, or has no limit. A limit
-# is raised by a commit of its own, which says why.
+# --check: fails where a room has more lines of code than tests/size.limits gives it, or has no limit, and where the
+# page has more than 1,500 lines. A limit is raised by a commit of its own, which says why.
 set -euo pipefail
 cd "$(dirname "$0")/.."
 
@@ -64,6 +64,8 @@ fi
 table=$(git ls-files '*.c' '*.h' '*.inc' '*.proto' '*.py' '*.js' '*.css' '*.html' '*.sh' '*.talk' '*.words' Makefile | count | sort)
 
 if [ "${1-}" = --check ]; then
+    cat deploy/page/{page.html,page.css,source.js,draw.js,page.js} |
+        awk 'END { if (NR > 1500) { print "the page has " NR " lines; 1,500 are its limit"; exit 1 } }'
     awk 'NR == FNR { if ($1 != "#") limit[$1] = $2; next }
         !($1 in limit) { print $1 " has no limit in tests/size.limits"; bad = 1; next }
         $4 > limit[$1] { print $1 " has " $4 " lines of code; tests/size.limits gives it " limit[$1]; bad = 1 }

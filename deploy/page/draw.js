@@ -9,14 +9,19 @@ function make(space, tag, attributes, children) {
     for (const [name, value] of Object.entries(attributes || {}))
         if (name.startsWith('on')) element.addEventListener(name.slice(2), value);
         else if (value === true) element.setAttribute(name, '');
-        else if (value !== undefined && value !== null && value !== false) element.setAttribute(name, value);
-    element.append(...children.flat(Infinity).filter(child => child !== null && child !== undefined && child !== false));
+        else if (value || value === 0) element.setAttribute(name, value);
+    element.append(...children.flat(Infinity).filter(child => child || child === 0));
     return element;
 }
 const h = (tag, attributes, ...children) => make(null, tag, attributes, children);
 const SVG = 'http://www.w3.org/2000/svg';
 const s = (tag, attributes, ...children) => make(SVG, tag, attributes, children);
 const note = text => s('title', {}, text);
+const letters = (x, y, text, name, anchor) => s('text', {class: name, x, y, 'text-anchor': anchor}, text);
+const rule = (name, x1, y1, x2, y2, ...children) => s('line', {class: name, x1, y1, x2, y2}, children);
+const rect = (name, x, y, width, height, ...children) => s('rect', {class: name, x, y, width, height}, children);
+const most_of = (list, of = Number) => list.reduce((most, one) => Math.max(most, of(one)), -Infinity);
+const least_of = (list, of = Number) => -most_of(list, one => -of(one));
 const unique = list => [...new Set(list)];
 const sum = list => list.reduce((a, b) => a + b, 0);
 const mean = list => list.length ? sum(list) / list.length : NaN;
@@ -34,9 +39,9 @@ function wide(text, size = 12, bold = false) {
 function wrapped(text, width, size = 12) {
     const lines = [''];
     for (const word of String(text).split(' ')) {
-        const longer = (lines[lines.length - 1] + ' ' + word).trim();
-        if (lines[lines.length - 1] && wide(longer, size) > width) lines.push(word);
-        else lines[lines.length - 1] = longer;
+        const longer = (lines.at(-1) + ' ' + word).trim();
+        if (lines.at(-1) && wide(longer, size) > width) lines.push(word);
+        else lines.splice(-1, 1, longer);
     }
     return lines;
 }
@@ -48,12 +53,10 @@ function clipped(text, width, size = 12) {
 
 /* --- numbers ------------------------------------------------------------------------------------- */
 
-/* From JSON: null is not known, "inf" is infinite. */
-const number = value => value === 'inf' ? Infinity : typeof value === 'number' ? value : NaN;
-const MINUS = '\u2212', TIMES = '\u00d7', PLUS_MINUS = '\u00b1';
+const MINUS = '−', TIMES = '×', PLUS_MINUS = '±';
 
 function fixed(value, decimals) {
-    if (!isFinite(value)) return isNaN(value) ? '\u2013' : 'never';
+    if (!isFinite(value)) return isNaN(value) ? '–' : 'never';
     const text = Math.abs(value).toFixed(decimals), [whole, part] = text.split('.');
     return (value < 0 && +text !== 0 ? MINUS : '') + whole.replace(/\B(?=(\d{3})+$)/g, ',') + (part ? '.' + part : '');
 }
@@ -71,15 +74,15 @@ function with_deviation(value, deviation, unit = 1, decimals = null) {
         ? text + ' ' + PLUS_MINUS + ' ' + fixed(deviation / unit, d) : text;
 }
 function ratio(of) {
-    const value = number(of.value), low = number(of.low), high = number(of.high);
+    const {value, low, high} = of;
     const d = high - low < 0.02 * value ? Math.min(decimals_of(high - low, 1), 3) : value < 9.95 ? 2 : 1;
-    if (isNaN(value)) return '\u2013';
+    if (isNaN(value)) return '–';
     if (!isFinite(value)) return 'never';
     const level = of.level && of.level < 0.949 ? ' ' + Math.round(100 * of.level) + ' %' : '';
     return fixed(value, d) + TIMES + (isNaN(low) ? '' : ' [' + fixed(low, d) + ', ' + fixed(high, d) + ']' + level);
 }
 const UNITS = {bytes: [[2 ** 40, 'TiB'], [2 ** 30, 'GiB'], [2 ** 20, 'MiB'], [2 ** 10, 'KiB']],
-               count: [[1e9, 'G'], [1e6, 'M'], [1e3, 'k']]};
+               count: [[1e9, 'billion '], [1e6, 'million '], [1e3, 'thousand ']]};
 function unit_for(kind, most) {
     return (UNITS[kind] || []).find(([size]) => most >= 2 * size) || [1, kind === 'bytes' ? 'bytes' : ''];
 }
@@ -92,10 +95,10 @@ function seconds(value, digits = 3) {
     const minutes = Math.round(value / 60);
     return value < 36000 ? minutes + '\u00a0min' : Math.floor(minutes / 60) + ' h ' + minutes % 60 + ' min';
 }
-const percent = (part, digits = 2) => isFinite(part) ? fixed(100 * part, decimals_of(100 * part, digits)) + '\u00a0%' : '\u2013';
+const percent = (part, digits = 2) => isFinite(part) ? fixed(100 * part, decimals_of(100 * part, digits)) + '\u00a0%' : '–';
 const counted = (count, one, more = one + 's') => fixed(count, 0) + ' ' + (count === 1 ? one : more);
 function listed(names) {
-    return names.length < 2 ? names.join('') : names.slice(0, -1).join(', ') + ' and ' + names[names.length - 1];
+    return names.length < 2 ? names.join('') : names.slice(0, -1).join(', ') + ' and ' + names.at(-1);
 }
 
 /* --- axes ---------------------------------------------------------------------------------------- */
@@ -116,6 +119,7 @@ function axis(low, high, from, to, options = {}) {
             const near = ticks.some((tick, i) => i && Math.abs(place(tick) - place(ticks[i - 1])) < (options.room || 70) * 0.5);
             if (ticks.length <= most + 2 && !near) break;
         }
+        if (ticks.length < 2) return {...axis(low, high, from, to, {room: options.room}), place, log: true};
         return {place, low, high, ticks, write: tick => brief(+tick.toPrecision(2), 2), log: true};
     }
     if (!(high > low)) high = low + (Math.abs(low) || 1);
@@ -135,21 +139,21 @@ function x_axis(x, top, bottom, label, right) {
     let last = -Infinity;
     for (const tick of x.ticks) {
         const at = x.place(tick), text = x.write(tick), half = wide(text) / 2;
-        group.append(s('line', {class: 'grid', x1: at, x2: at, y1: top, y2: bottom}));
+        group.append(rule('grid', at, top, at, bottom));
         const middle = Math.max(Math.min(at, right - half), half);
         if (middle - half < last + 8) continue;
-        group.append(s('text', {x: middle, y: bottom + 16, 'text-anchor': 'middle'}, text));
+        group.append(letters(middle, bottom + 16, text, '', 'middle'));
         last = middle + half;
     }
-    if (label) group.append(s('text', {x: (x.place(x.low) + x.place(x.high)) / 2, y: bottom + 34, 'text-anchor': 'middle'}, label));
+    if (label) group.append(letters((x.place(x.low) + x.place(x.high)) / 2, bottom + 34, label, '', 'middle'));
     return group;
 }
 function y_axis(y, left, right) {
     return s('g', {class: 'axis'}, y.ticks.map(tick => [
-        s('line', {class: tick === y.low ? 'base' : 'grid', x1: left, x2: right, y1: y.place(tick), y2: y.place(tick)}),
-        s('text', {x: left - 7, y: y.place(tick) + 4, 'text-anchor': 'end'}, y.write(tick))]));
+        rule(tick === y.low ? 'base' : 'grid', left, y.place(tick), right, y.place(tick)),
+        letters(left - 7, y.place(tick) + 4, y.write(tick), '', 'end')]));
 }
-const ticks_wide = y => Math.max(...y.ticks.map(tick => wide(y.write(tick))), 0);
+const ticks_wide = y => most_of(y.ticks, tick => wide(y.write(tick)));
 
 /* Places as near as they can be to those wanted, so far apart; in order. */
 function spaced(wanted, gap, low, high) {
@@ -158,7 +162,7 @@ function spaced(wanted, gap, low, high) {
     for (const i of order) {
         let group = {items: [i], at: wanted[i]};
         while (groups.length) {
-            const before = groups[groups.length - 1];
+            const before = groups.at(-1);
             if (before.at + (before.items.length - 1) * gap + gap <= group.at + 1e-9) break;
             groups.pop();
             const items = [...before.items, ...group.items];
@@ -187,19 +191,21 @@ const mark = (look, x, y, options = {}) => s('path', {class: 'mark h' + look.hue
 /* Interrupted where a point has no height. */
 const path_of = points => points.map(([x, y], i) => isNaN(y) ? '' : (i && !isNaN(points[i - 1][1]) ? 'L' : 'M') + x.toFixed(1) + ' ' + y.toFixed(1)).join('');
 
+const trail = (name, points, ...children) => s('path', {class: name, d: path_of(points)}, children);
+
 /* A key: marks and words in rows; returns the group and its height. */
 function key(entries, left, right, top) {
-    const group = s('g', {class: 'key'});
+    const group = s('g', {});
     let x = left, y = top + 10;
     for (const {draw, label} of entries) {
         const text = clipped(label, right - left - 26), room = 26 + wide(text) + 14;
         if (x > left && x + room - 14 > right) { x = left; y += 19; }
-        group.append(draw(x, y - 4), s('text', {x: x + 24, y}, text));
+        group.append(draw(x, y - 4), letters(x + 24, y, text));
         x += room;
     }
     return {group, height: entries.length ? y - top + 10 : 0};
 }
-const swatch = name => (x, y) => s('rect', {class: name, x, y: y - 6, width: 18, height: 12});
+const swatch = name => (x, y) => rect(name, x, y - 6, 18, 12);
 const line_key = look => (x, y) => s('g', {}, s('line', {class: 'line h' + look.hue, x1: x, x2: x + 18, y1: y, y2: y, 'stroke-dasharray': DASHES[look.dash]}),
                                      mark(look, x + 9, y));
 
@@ -207,28 +213,30 @@ const line_key = look => (x, y) => s('g', {}, s('line', {class: 'line h' + look.
 
 const figures = new Map();
 
-/* title: what is found; draw(width): an <svg>, or null for nothing. controls: elements above it. */
-function figure(name, {title, sub, source: source_line, controls, draw, under}) {
-    const frame = h('div', {class: 'frame'});
-    const heading = h('h3', {}, title), below = h('p', {class: 'sub'}, sub || '');
+/* title: what is found; draw(width): an <svg>, or nothing. Title and sub may be functions. controls: elements above it. */
+function figure(name, {title, sub, source: source_line, controls, draw}) {
+    const frame = h('div', {class: 'frame'}), heading = h('h3', {}), below = h('p', {class: 'sub'});
     const tools = h('span', {class: 'tools'}, ['SVG', 'PNG'].map(kind =>
         h('button', {type: 'button', onclick: () => save(name, kind)}, 'save ' + kind)));
-    const element = h('figure', {id: name}, heading, below, controls || null, frame, under || null,
-                      h('figcaption', {}, h('span', {}, source_line || ''), tools));
-    const it = {element, frame, width: 0, retell(words) {
-        if (words.title) heading.textContent = words.title;
-        if (words.sub !== undefined) below.textContent = words.sub;
-    }, redraw(force) {
+    const element = h('figure', {id: name}, heading, below, controls, frame, h('figcaption', {}, h('span', {}, source_line), tools));
+    function tell() {
+        for (const [part, words] of [[heading, title], [below, sub]]) {
+            const text = (typeof words === 'function' ? words() : words) || '';
+            if (part.textContent !== text) part.textContent = text;
+        }
+    }
+    const it = {element, frame, width: 0, redraw(force) {
         const width = Math.floor(frame.clientWidth);
         if (!width || (width === it.width && !force)) return;
         it.width = width;
+        tell();
         const drawn = draw(width);
-        if (drawn) {
-            drawn.setAttribute('role', 'img');
-            drawn.setAttribute('aria-label', heading.textContent);
-        }
-        frame.replaceChildren(...(drawn ? [drawn] : []));
+        frame.replaceChildren(drawn || '');
+        if (!drawn) return;
+        drawn.setAttribute('role', 'img');
+        drawn.setAttribute('aria-label', heading.textContent);
     }};
+    tell();
     figures.set(name, it);
     return element;
 }
@@ -281,42 +289,42 @@ function choice(legend, options, chosen, changed) {
 }
 
 /* Lines from [x, y] points with a read-out at the pointer, or moved by arrow keys.
- * series: [{label, look, points, band: [[x, low, high]] | null, loose: [[x, y]]}] in the units of the axes. */
+ * series: [{label, look, points, band: [[x, low, high]] | null, loose: [[x, y]]}]; the axis counts x in units of `size`. */
 function line_chart(width, options) {
-    const {series, x_label, log, height = 340, target, events = [], clip, write_y, write_x, quiet, x_high, y_range, grey = []} = options;
+    const {series, size = 1, x_label, log, height = 340, target, events = [], write_y, write_x, quiet, x_high, y_range, grey = [], clip = Infinity} = options;
     const all = [...series, ...grey].flatMap(one => [...one.points, ...one.loose || []]);
     const bands = series.flatMap(one => one.band || []).flatMap(([, least, greatest]) => [least, greatest]);
-    if (!all.length) return canvas(width, 40, s('text', {class: 'faint', x: 4, y: 24}, 'no data yet'));
+    if (!all.length) return canvas(width, 40, letters(4, 24, 'no data yet', 'faint'));
     const beside = width >= 640 && !quiet;
     const legend = beside || quiet ? {group: null, height: 0}
         : key(series.map(one => ({label: one.label, draw: line_key(one.look)})), 2, width - 2, 0);
     let right = 14;
-    if (beside) right = Math.min(Math.max(...series.map(one => wide(one.label))), width * 0.34) + 30;
+    if (beside) right = Math.min(most_of(series, one => wide(one.label)), width * 0.34) + 30;
     const ys = [...all.map(point => point[1]), ...bands].filter(value => isFinite(value) && (!log || value > 0));
-    const inside = clip ? ys.filter(value => value <= clip) : ys;
-    let [low, high] = y_range || [Math.min(...inside, target ?? Infinity), Math.max(...inside, target ?? -Infinity)];
+    const inside = [...ys.filter(value => value <= clip), target].filter(isFinite);
+    let [low, high] = y_range || [least_of(inside), most_of(inside)];
     if (!log && !y_range) [low, high] = [low - (high - low) * 0.04, high + (high - low) * 0.04];
     const top = legend.height + 10 + (events.length ? 14 : 0), bottom = height - (quiet ? 22 : 42);
     const y = axis(low, high, bottom, top, {log, room: quiet ? 36 : 46});
     const left = ticks_wide(y) + 14;
-    const x = axis(0, x_high || Math.max(...all.map(point => point[0])), left, width - right, {room: quiet ? 60 : 74});
-    const place = ([px, py]) => [x.place(px), Math.min(Math.max(y.place(log ? Math.max(py, y.low) : py), top - 4), bottom)];
+    const x = axis(0, (x_high || most_of(all, point => point[0])) / size, left, width - right, {room: quiet ? 60 : 74});
+    const place = ([px, py]) => [x.place(px / size), Math.min(Math.max(y.place(log ? Math.max(py, y.low) : py), top - 4), bottom)];
     const picture = canvas(width, height, legend.group, y_axis(y, left, width - right),
                            x_axis(x, top, bottom, quiet ? null : x_label, width - 2));
-    if (target !== undefined && target !== null) {
+    if (isFinite(target)) {
         const at = y.place(target);
-        picture.append(s('line', {class: 'target', x1: left, x2: width - right, y1: at, y2: at}));
-        if (!quiet) picture.append(s('text', {class: 'halo faint', x: left + 6, y: at + 14 < bottom ? at + 14 : at - 5}, 'target ' + write_y(target)));
+        picture.append(rule('target', left, at, width - right, at));
+        if (!quiet) picture.append(letters(left + 6, at + 14 < bottom ? at + 14 : at - 5, 'target ' + write_y(target), 'halo faint'));
     }
     let events_end = -Infinity;
     for (const event of events) {
-        const at = x.place(event.x), length = wide(event.label), x1 = Math.max(Math.min(at - 3, width - 2 - length), events_end);
-        picture.append(s('line', {class: 'fault-line', x1: at, x2: at, y1: top - 4, y2: bottom}, note(event.text)));
+        const at = x.place(event.x / size), length = wide(event.label), x1 = Math.max(Math.min(at - 3, width - 2 - length), events_end);
+        picture.append(rule('fault-line', at, top - 4, at, bottom, note(event.text)));
         if (!event.label || x1 + length > width) continue;
-        picture.append(s('text', {class: 'fault', x: x1, y: top - 8}, event.label));
+        picture.append(letters(x1, top - 8, event.label, 'fault'));
         events_end = x1 + length + 8;
     }
-    for (const one of grey) if (one.points.length > 1) picture.append(s('path', {class: 'line ghost', d: path_of(one.points.map(place))}));
+    for (const one of grey) picture.append(trail('line ghost', one.points.map(place)));
     for (const one of series) {
         const dots = one.points.length < 3;
         if (one.band && one.band.length > 2 && !dots)
@@ -327,46 +335,46 @@ function line_chart(width, options) {
         else picture.append(s('path', {class: 'line h' + one.look.hue, d: path_of(one.points.map(place)), 'stroke-dasharray': DASHES[one.look.dash]}, note(one.label)));
     }
     const shown = series.filter(one => one.points.length);
-    const ends = shown.map(one => place(one.points[one.points.length - 1]));
+    const ends = shown.map(one => place(one.points.at(-1)));
     if (beside) {
         const places = spaced(ends.map(end => end[1]), 15, top + 2, bottom);
         shown.forEach((one, i) => {
             const at = width - right + 8;
             if (Math.abs(places[i] - ends[i][1]) > 2 || at - ends[i][0] > 12)
-                picture.append(s('path', {class: 'leader', d: path_of([[ends[i][0] + 5, ends[i][1]], [at - 1, places[i]]])}));
+                picture.append(trail('leader', [[ends[i][0] + 5, ends[i][1]], [at - 1, places[i]]]));
             picture.append(mark(one.look, ...ends[i]), mark(one.look, at + 5, places[i]),
-                           s('text', {class: 'label', x: at + 14, y: places[i] + 4}, clipped(one.label, right - 24)));
+                           letters(at + 14, places[i] + 4, clipped(one.label, right - 24)));
         });
     } else shown.forEach((one, i) => picture.append(mark(one.look, ...ends[i])));
-    if (!quiet) read_out(picture, {x, left, right: width - right, top, bottom, place, shown, write_x, write_y});
+    if (!quiet) read_out(picture, {x, size, left, right: width - right, top, bottom, place, shown, write_x, write_y});
     return picture;
 }
 
 /* The value of a line at a place between its points. */
 function value_at(points, at) {
-    if (!points.length || at < points[0][0] || at > points[points.length - 1][0]) return NaN;
+    if (!points.length || at < points[0][0] || at > points.at(-1)[0]) return NaN;
     let i = points.findIndex(point => point[0] >= at);
     if (i <= 0) return points[Math.max(i, 0)][1];
     const [a, b] = [points[i - 1], points[i]];
     return b[0] > a[0] ? a[1] + (b[1] - a[1]) * (at - a[0]) / (b[0] - a[0]) : b[1];
 }
 
-function read_out(picture, {x, left, right, top, bottom, place, shown, write_x, write_y}) {
+function read_out(picture, {x, size, left, right, top, bottom, place, shown, write_x, write_y}) {
     const group = s('g', {class: 'read-out', visibility: 'hidden'});
-    picture.append(group, s('rect', {class: 'catch', x: left, y: top, width: Math.max(right - left, 1), height: bottom - top}));
+    picture.append(group, rect('catch', left, top, Math.max(right - left, 1), bottom - top));
     picture.setAttribute('tabindex', '0');
     let part = 1;
     function show() {
-        const at = x.low + part * (x.high - x.low), px = x.place(at);
+        const at = size * (x.low + part * (x.high - x.low)), px = x.place(at / size);
         const rows = shown.map(one => ({one, value: value_at(one.points, at)})).filter(row => isFinite(row.value))
             .sort((a, b) => b.value - a.value);
         const lines = [write_x(at), ...rows.map(row => write_y(row.value) + '  ' + row.one.label)];
-        const box = Math.max(...lines.map(line => wide(line))) + 34, tall = lines.length * 16 + 8;
+        const box = most_of(lines, line => wide(line)) + 34, tall = lines.length * 16 + 8;
         const bx = px + box + 12 < right + 60 && px + box + 12 < +picture.getAttribute('width') ? px + 10 : Math.max(px - box - 10, 2);
-        group.replaceChildren(s('line', {class: 'cursor', x1: px, x2: px, y1: top, y2: bottom}),
+        group.replaceChildren(rule('cursor', px, top, px, bottom),
             ...rows.map(row => mark(row.one.look, px, place([at, row.value])[1], {small: true})),
             s('rect', {class: 'box', x: bx, y: top + 4, width: box, height: tall, rx: 4}),
-            ...lines.map((line, i) => s('text', {class: i ? '' : 'strong', x: bx + (i ? 24 : 8), y: top + 20 + 16 * i}, line)),
+            ...lines.map((line, i) => letters(bx + (i ? 24 : 8), top + 20 + 16 * i, line, i ? '' : 'strong')),
             ...rows.map((row, i) => mark(row.one.look, bx + 13, top + 32 + 16 * i)));
         group.setAttribute('visibility', 'visible');
     }

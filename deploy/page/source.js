@@ -45,7 +45,9 @@
 'use strict';
 
 const source = (() => {
-    const inside = JSON.parse(document.getElementById('data').textContent || '{}');
+    /* null is not known: it is left out. "inf" is infinite. */
+    const parse = text => JSON.parse(text, (name, value) => value === 'inf' ? Infinity : value ?? undefined);
+    const inside = parse(document.getElementById('data').textContent || '{}');
     const live = Object.keys(inside).length === 0;
     let token = live && new URLSearchParams(location.hash.slice(1)).get('token');
     if (token) {
@@ -62,11 +64,11 @@ const source = (() => {
         return answer.text();
     }
 
-    /* A file's content: parsed where its name ends in .json, an array of events, else text; null: none. */
+    /* A file's content: parsed where its name ends in .json, an array of events, else text; none: undefined or null. */
     async function file(name) {
-        if (!live) return name in inside ? inside[name] : null;
+        if (!live) return inside[name];
         const text = await ask('/' + name);
-        return text !== null && name.endsWith('.json') ? JSON.parse(text) : text;
+        return text && name.endsWith('.json') ? parse(text) : text;
     }
 
     /* Each session of a run counts its seconds from 0: here one goes on where the other ended. */
@@ -83,11 +85,11 @@ const source = (() => {
         if (!live) return {list: from ? [] : (inside['events.jsonl'] || []).map(placed), next: 1};
         const text = await ask('/events?from=' + from) || '';
         const whole = text.slice(0, text.lastIndexOf('\n') + 1);
-        const list = whole.split('\n').flatMap(line => { try { return [placed(JSON.parse(line))]; } catch { return []; } });
+        const list = whole.split('\n').flatMap(line => { try { return [placed(parse(line))]; } catch { return []; } });
         return {list, next: from + new TextEncoder().encode(whole).length};
     }
 
-    const parsed = async path => JSON.parse(await ask(path) || 'null');
+    const parsed = async path => parse(await ask(path) || 'null');
     return {live, file, events, state: () => parsed('/state'),
             spans: () => live ? parsed('/spans?steps=20') : file('spans.json'), log: name => ask('/logs/' + name + '?tail=50'),
             teaches: () => live ? parsed('/teach') : null, teach: action => ask('/teach/' + action, 'POST')};

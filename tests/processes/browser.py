@@ -126,7 +126,7 @@ for (const box of document.querySelectorAll('.wide')) {
     if (box.scrollWidth > box.clientWidth + slack && kind !== 'auto' && kind !== 'scroll') say('cut table', box);
     if (box.getBoundingClientRect().right > innerWidth + slack) say('table beyond the screen', box);
 }
-if (seen < 50) faults.push('there is hardly any text: ' + seen);
+if (seen < 20) faults.push('there is hardly any text: ' + seen);
 return faults;
 """
 
@@ -197,6 +197,9 @@ class Look:
     def ask(self, script, *arguments):
         return self.driver.execute_script(script, *arguments)
 
+    def check(self, where, script):
+        self.faults += [f"{where}: {what}" for what in self.ask(script)]
+
     def picture(self, path):
         size = self.tell("Page.getLayoutMetrics")["cssContentSize"]
         clip = {"x": 0, "y": 0, "width": size["width"], "height": min(size["height"], 16000), "scale": 1}
@@ -211,8 +214,7 @@ class Look:
         for width, scheme in SCREENS:
             self.open(path, width, scheme)
             where = f"{name} at {width} px, {scheme}"
-            for fault in self.ask(MEASURE):
-                self.fault(where, fault)
+            self.check(where, MEASURE)
             if pictures:
                 self.picture(f"{pictures}/{name}-{width}-{scheme}.png")
         for eyes in ["protanopia", "deuteranopia"] if pictures else []:
@@ -223,12 +225,10 @@ class Look:
 
     def figures(self, name, path):
         self.open(path, 1280, "light")
-        for fault in self.ask(SAVED):
-            self.fault(name, fault)
+        self.check(name, SAVED)
         if not self.ask("return document.getElementById('curves') !== null"):
             return
-        for fault in self.ask(SWITCHED):
-            self.fault(name, fault)
+        self.check(name, SWITCHED)
         self.ask("document.querySelector('#curves .frame svg').focus()")
         self.tell("Input.dispatchKeyEvent", type="keyDown", key="ArrowLeft", code="ArrowLeft")
         if not self.ask("return document.querySelector('#curves .read-out').getAttribute('visibility') === 'visible'"):
@@ -240,8 +240,7 @@ class Look:
     def paper(self, name, path, pictures):
         """A4 with margins of 1 cm at 96 pixels an inch."""
         self.open(path, 718, "dark", media="print")
-        for fault in self.ask(MEASURE):
-            self.fault(f"{name} on paper", fault)
+        self.check(f"{name} on paper", MEASURE)
         if self.ask("return [...document.querySelectorAll('.controls, .tools')].some(one => one.checkVisibility())"):
             self.fault(f"{name} on paper", "there is something to press")
         data = self.tell("Page.printToPDF", paperWidth=8.27, paperHeight=11.69, marginTop=0.4, marginBottom=0.4,
@@ -313,8 +312,7 @@ def follow(pictures, url, steps):
         for width, scheme in SCREENS:
             look.tell("Emulation.setEmulatedMedia", features=[{"name": "prefers-color-scheme", "value": scheme}])
             look.tell("Emulation.setDeviceMetricsOverride", width=width, height=900, deviceScaleFactor=1, mobile=width < 500)
-            for fault in look.ask(MEASURE):
-                look.fault(f"live at {width} px, {scheme}", fault)
+            look.check(f"live at {width} px, {scheme}", MEASURE)
             look.picture(f"{pictures}/live-{width}-{scheme}.png")
     finally:
         look.close()
@@ -378,8 +376,7 @@ def find_spoilt(path):
                 file.write(spoil(page))
             look.faults = [] if spoil(page) != page else ["nothing was spoilt"]
             look.open(spoilt, *SCREENS[0])
-            for fault in look.ask(MEASURE):
-                look.fault("spoilt", fault)
+            look.check("spoilt", MEASURE)
             look.figures("spoilt", spoilt)
             look.paper("spoilt", spoilt, None)
             look.said()

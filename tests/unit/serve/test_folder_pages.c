@@ -107,6 +107,7 @@ TEST(the_page_asks_for_its_data)
 {
     ck_assert_uint_eq(get(f, "/"), 200);
     ck_assert(has(f, "id=\"data\">{}</script>") && !has(f, "@DATA@"));
+    ck_assert_uint_le(f->answer.bytes, 75000); /* What a page ships beside its data. */
 }
 
 TEST(what_is_no_answer_is_none)
