@@ -215,6 +215,7 @@ server_options_of(const struct options *options, const struct addresses *address
         .restore = options->restore,
         .initial = options->initial,
         .keep = options_keep(options),
+        .page = options->page,
         .owner_threads = options->owner_threads,
         .deadlines = options->deadlines,
         .began_us = addresses->began_us,

@@ -171,6 +171,7 @@ static enum status make_cores(struct server *server)
         .checkpointer = {.server = from->index,
                          .disk = from->disk,
                          .keep = from->keep,
+                         .page = from->page,
                          .board = from->board},
         .listeners = extensions,
     };

@@ -85,6 +85,7 @@ struct server_options {
     const char *initial;      /* NULL: not given. */
     struct board_place board; /* Of server 0; see checkpointer.h. */
     uint32_t keep;            /* Checkpoints; 0: as the run began with. */
+    const char *page;         /* Of server 0; see checkpointer.h. */
     int32_t owner_threads;    /* -1: choose. */
     struct deadlines deadlines;
     uint64_t began_us; /* The begin of deadlines.start, by clock_now_us. */

@@ -607,7 +607,7 @@ int solo_run(struct solo *solo, struct error *error)
         status = error_set(error, STATUS_MEMORY, "out of memory");
     if (status == STATUS_OK) /* Not before: a run that cannot begin must leave nothing. */
         status = run_directory_open(&s.directory, &disk_posix, solo->out, s.job, s.run_id,
-                                    solo->keep, &opening, error);
+                                    solo->keep, NULL, &opening, error);
     if (status == STATUS_OK && solo->initial != NULL && s.step == 0 &&
         (status = initial_keep(s.job, &disk_posix, solo->out, solo->initial, error)) != STATUS_OK)
         run_directory_close(&s.directory);

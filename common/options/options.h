@@ -209,6 +209,7 @@ struct options {
     const char *name, *answers; /* lab: the student; a file. */
 
     const char *serve; /* Where HTTP is answered; NULL: nowhere. */
+    const char *page;  /* ps: where the job's is; NULL: nowhere. */
     bool teach;        /* Who has its token may kill and stop processes of the job. */
 
     bool json;  /* evaluate, inspect, run: the result as one JSON object. */

@@ -183,17 +183,19 @@ static void write_results(struct json_writer *writer, const struct job *job,
 }
 
 static void write_members(struct json_writer *writer, const struct job *job, uint64_t run_id,
-                          uint32_t keep, const struct run_summary *summary)
+                          const struct run_directory *directory, const struct run_summary *summary)
 {
     json_writer_text(writer, "format", RUN_FORMAT);
     json_writer_id(writer, "run_id", run_id);
     json_writer_text(writer, "state", state_names[summary->state]);
     json_writer_text(writer, "reason", summary->reason);
     write_configuration(writer, job);
-    if (keep == CHECKPOINTS_ALL)
+    if (directory->page != NULL && summary->state == RUN_RUNNING)
+        json_writer_text(writer, "page", directory->page);
+    if (directory->keep == CHECKPOINTS_ALL)
         json_writer_text(writer, "keep", "all");
     else
-        json_writer_u64(writer, "keep", keep);
+        json_writer_u64(writer, "keep", directory->keep);
     write_results(writer, job, summary);
     write_phases(writer, &summary->phases);
     write_mode_figures(writer, &summary->mode_figures);
@@ -216,7 +218,7 @@ static enum status write_run_json(const struct run_directory *directory, const s
     struct json_writer writer;
     json_writer_init(&writer, false);
     json_writer_object(&writer, NULL);
-    write_members(&writer, job, run_id, directory->keep, summary);
+    write_members(&writer, job, run_id, directory, summary);
     json_writer_end(&writer);
     json_writer_raw(&writer, "\n", 1);
     const struct disk_piece piece = {writer.text, writer.bytes};
@@ -699,9 +701,10 @@ static enum status claim(struct run_directory *directory, const struct job *job,
 
 enum status run_directory_open(struct run_directory *directory, const struct disk *disk,
                                const char *path, const struct job *job, uint64_t run_id,
-                               uint32_t keep, enum run_opening *opening, struct error *error)
+                               uint32_t keep, const char *page, enum run_opening *opening,
+                               struct error *error)
 {
-    *directory = (struct run_directory){.disk = disk, .events.file = -1};
+    *directory = (struct run_directory){.disk = disk, .page = page, .events.file = -1};
     *opening = RUN_BEGINS;
     /* Look before anything is created: a folder that is not ours stays as it is. */
     struct finding finding;

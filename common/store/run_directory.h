@@ -84,6 +84,7 @@ struct run_directory {
     char path[DISK_PATH_MAX];
     struct event_log events;
     double started;             /* Monotonic seconds at open; event times count from here. */
+    const char *page;           /* Its address without the token; NULL: none. Borrowed. */
     uint32_t keep;              /* Checkpoints: from the option, else as the run began with. */
     uint64_t reached;           /* The last step that a lost server 0 reported; 0: none was lost. */
     struct run_summary earlier; /* The results in run.json. */
@@ -96,14 +97,15 @@ enum run_opening {
     RUN_EXTENDS, /* A finished run, of fewer steps. */
 };
 
-/* Claim or resume. keep: checkpoints to keep (checkpoint.h), 0 to leave it as it was. Unless the
- * run begins, run.json keeps the earlier step and results until the next summary, and events are
- * appended. STATUS_EXISTS when something else is there, or a finished run that this job would
- * not make longer, STATUS_MISMATCH when it is a run of another declaration, STATUS_IO when it
- * cannot be written. */
+/* Claim or resume. keep: checkpoints to keep (checkpoint.h), 0 to leave it as it was. page: for
+ * run.json while the run goes on, borrowed; NULL: none. Unless the run begins, run.json keeps the
+ * earlier step and results until the next summary, and events are appended. STATUS_EXISTS when
+ * something else is there, or a finished run that this job would not make longer, STATUS_MISMATCH
+ * when it is a run of another declaration, STATUS_IO when it cannot be written. */
 enum status run_directory_open(struct run_directory *directory, const struct disk *disk,
                                const char *path, const struct job *job, uint64_t run_id,
-                               uint32_t keep, enum run_opening *opening, struct error *error);
+                               uint32_t keep, const char *page, enum run_opening *opening,
+                               struct error *error);
 void run_directory_close(struct run_directory *directory);
 
 /* Training begins at this step: later steps of a lost server 0 are made again, and counted so. */

@@ -47,7 +47,7 @@ struct plan {
     struct run_trace trace;
     const char *serve; /* Where the page is; NULL: nowhere. */
     int page_port;     /* Held for server 0, which says how the job is; -1: none is. */
-    char server_0[32], page[HTTP_URL_MAX];
+    char server_0[32], page[HTTP_URL_MAX], without_token[HTTP_URL_MAX];
     struct folder_pages pages;
     struct teaching teaching;
     struct http_server *http;
@@ -128,7 +128,9 @@ static enum status open_page(struct plan *plan, struct error *error)
     if (status != STATUS_OK)
         return status;
     http_place_url(http_server_place(plan->http), token, plan->page);
+    http_place_url(http_server_place(plan->http), "", plan->without_token);
     plan->run.page = plan->page;
+    plan->run.options.page = plan->without_token;
     return STATUS_OK;
 }
 

@@ -172,6 +172,8 @@ static void describe_server(const struct starter *starter, uint32_t index,
         arguments_add(arguments, "out", "%s", site == NULL ? starter->out : site->out);
     if (options->serve != NULL && index == 0)
         arguments_add(arguments, "serve", "%s", options->serve);
+    if (options->page != NULL && index == 0)
+        arguments_add(arguments, "page", "%s", options->page);
     if (site != NULL && index == 0) {
         arguments_add(arguments, "log-every", "%.17g", options->log_every);
         arguments_add(arguments, "tell", "progress");

@@ -265,9 +265,9 @@ static enum status take_place(struct checkpointer *checkpointer, const struct re
     const struct checkpointer_options *options = &checkpointer->options;
     struct record again;
     enum run_opening opening;
-    enum status status =
-        run_directory_open(&checkpointer->directory, options->disk, options->out,
-                           &checkpointer->job, next->run_id, options->keep, &opening, error);
+    enum status status = run_directory_open(&checkpointer->directory, options->disk, options->out,
+                                            &checkpointer->job, next->run_id, options->keep,
+                                            options->page, &opening, error);
     checkpointer->directory_open = status == STATUS_OK;
     checkpointer->shelf.keep = checkpointer->directory.keep;
     if (checkpointer->directory_open && checkpointer->directory.events.remark.text[0] != '\0')

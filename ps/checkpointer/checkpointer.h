@@ -48,7 +48,8 @@ struct checkpointer_options {
     char restore[DISK_PATH_MAX]; /* Server 0: "auto", "never" or a checkpoint's directory. */
     char initial[DISK_PATH_MAX]; /* Server 0: file of given initial values; "": OUT has it. */
     bool unchecked;              /* No checks of itself (common/base/invariant.h). */
-    uint32_t keep; /* Server 0: checkpoints (checkpoint.h); 0: as the run began with. */
+    uint32_t keep;    /* Server 0: checkpoints (checkpoint.h); 0: as the run began with. */
+    const char *page; /* Server 0: of the job (run_directory.h); NULL: none. Borrowed. */
     const struct policy *policy; /* NULL: the mode decides. Borrowed. */
     struct board_place board;    /* Server 0: where TensorBoard's event files go, if anywhere. */
 };

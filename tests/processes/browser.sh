@@ -32,9 +32,8 @@ run sync 0 syncopate run "${small[@]}" --trace --out "$work/sync"
 run trace 0 syncopate trace "$work/lost/trace.spans" --out "$work/trace.html"
 
 # One figure, with notes.
-notes=()
-for i in {1..16}; do notes+=(--note "Note $i: what it is about, in words enough to take two lines on a small screen."); done
-run figure 0 syncopate figure "$work/many" --x workers --y step_p50,step_p99 --by mode --log xy "${notes[@]}" --out "$work/figure.html"
+run figure 0 syncopate figure "$work/many" --x workers --y step_p50,step_p99 --by mode --log xy --out "$work/figure.html" \
+    --note "What: words enough to take two lines on a small screen, which the figure's page has below its picture."
 
 # One run that fails, and Ctrl-C while others are to come.
 run broken 0 syncopate compare --virtual "${small[@]}" --out "$work/broken"
@@ -58,15 +57,18 @@ ok "switches, keys and one figure alone work, labels do not overlap, nothing is 
 start live syncopate run --data synthetic:6000 --model softmax --workers 3 --compute constant:10ms --steps 1000000 --trace \
     --serve 0 --teach --out "$work/live"
 says live "page  *http://.*/#token=[0-9a-f]{32}$"
+page=$(sed -nE 's/.*page +//p' "$work/live.log")
+within 20 grep -qsF "\"page\": \"${page%#*}\"" "$work/live/run.json" || fail "run.json does not say where the page is"
 process() { pgrep -P "${pids[live]}" -f "syncopate-$1 .*--task-index=$2( |\$)"; }
 within 20 process worker 1 >/dev/null || fail "there is no worker 1"
-python3 "$looker" --live "$pictures" "$(sed -nE 's/.*page +//p' "$work/live.log")" \
+python3 "$looker" --live "$pictures" "$page" \
     true "worker/0.*(computes|exchanges|waits)" "kill -STOP $(process worker 1)" "waits for worker/1(.|\\n)*silent, " \
     "kill -CONT $(process worker 1)" . "press worker/1" . "press kill" "worker/1 is killed\n(.|\n)*worker/1 is lost" \
     "press ps/0" . "press kill" "No answer|training begins(.|\n)*training begins" \
     true "training begins(.|\n)*training begins" reload "full speed" "press full speed" "runs at full speed again" >"$work/follow.log" 2>&1 || fail "the live page is not as it should be: $(cat "$work/follow.log")"
 kill -TERM "${pids[live]}"
 ends live 143
+grep -q '"page"' "$work/live/run.json" && fail "run.json says where a page is that is no more"
 ok "the page of a run under way says who is waited for, what happens, and goes on after a worker and server 0 were killed from it"
 
 if long_run; then

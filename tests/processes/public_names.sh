@@ -28,7 +28,7 @@ events() { sed -E 's/^\{"time": [^,]*, "event": ("[a-z_]+")/{\1: {/; s/$/}/' | j
 # --- a job that is watched and stopped -------------------------------------------------------------
 port=$(free_port) http=$(free_port)
 small=(--data synthetic:500 --model softmax --workers 3 --ps 2 --l2 0.001 --report-every 5 --epochs 2)
-start ps syncopate-ps --ps-hosts "127.0.0.1:$port" --serve "$http" --out live --log-format json
+start ps syncopate-ps --ps-hosts "127.0.0.1:$port" --serve "$http" --page http://host/ --out live --log-format json
 start worker syncopate-worker --ps-hosts "127.0.0.1:$port" "${small[@]::4}" --workers 1 --mode async --epochs 100000 \
     --report-every 5 --compute constant:10ms
 scraped()
@@ -70,6 +70,7 @@ syncopate evaluate real/model.safetensors --data synthetic:500 --json | json "ev
 syncopate replay real --json | json "replay --json"
 syncopate probe --json | json "probe --json"
 within 20 scraped || fail "ps has no metrics of a score and a checkpoint"
+json run.json <live/run.json
 syncopate inspect "127.0.0.1:$port" --json | json "inspect --json job"
 kill -TERM "${pids[ps]}"
 ends ps 143

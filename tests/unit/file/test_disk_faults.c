@@ -416,8 +416,9 @@ static void finish(const char *out)
     enum run_opening opening;
     job.steps = 3;
     arm(0, 0);
-    ck_assert_int_eq(run_directory_open(&directory, &disk_posix, out, &job, 7, 0, &opening, NULL),
-                     STATUS_OK);
+    ck_assert_int_eq(
+        run_directory_open(&directory, &disk_posix, out, &job, 7, 0, NULL, &opening, NULL),
+        STATUS_OK);
     for (uint64_t step = 1; step <= 3; step++) {
         struct checkpoint_shelf shelf = {0};
         ck_assert_int_eq(write_checkpoint(out, step, &shelf), STATUS_OK);
@@ -436,7 +437,7 @@ static enum status extend(const char *out, const struct job *job)
     const struct generation next = {.run_id = 8, .number = 4};
     enum run_opening opening;
     enum status status =
-        run_directory_open(&directory, &disk_posix, out, job, 8, 0, &opening, NULL);
+        run_directory_open(&directory, &disk_posix, out, job, 8, 0, NULL, &opening, NULL);
     return status == STATUS_OK ? generation_write(&next, disk, out, NULL) : status;
 }
 

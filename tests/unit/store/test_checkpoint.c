@@ -1071,7 +1071,7 @@ static void leave_run(const char *out, enum run_state state)
     struct run_summary summary = {.state = state, .step = 7};
     struct error error;
     enum run_opening opening;
-    ck_assert_msg(run_directory_open(&directory, &disk_posix, out, &job, RUN_ID, 0, &opening,
+    ck_assert_msg(run_directory_open(&directory, &disk_posix, out, &job, RUN_ID, 0, NULL, &opening,
                                      &error) == STATUS_OK,
                   "%s", error.text);
     write_checkpoint(out, 10, 2);

@@ -21,7 +21,7 @@
 static enum status open_run(struct run_directory *directory, const char *path,
                             const struct job *job, enum run_opening *opening, struct error *error)
 {
-    return run_directory_open(directory, &disk_posix, path, job, 7, 0, opening, error);
+    return run_directory_open(directory, &disk_posix, path, job, 7, 0, NULL, opening, error);
 }
 
 /* A job, and the place in the scratch directory where its run is to be. */
@@ -582,7 +582,7 @@ TEST(how_many_checkpoints_are_kept_is_remembered)
     scratch_path(file, "run/run.json");
     for (size_t i = 0; i < sizeof sessions / sizeof *sessions; i++) {
         ck_assert_int_eq(run_directory_open(&p->directory, &disk_posix, p->path, &p->job, 7,
-                                            sessions[i].asked, &p->opening, NULL),
+                                            sessions[i].asked, NULL, &p->opening, NULL),
                          STATUS_OK);
         ck_assert_uint_eq(p->directory.keep, sessions[i].kept);
         ck_assert_int_eq(run_directory_summary(&p->directory, &p->job, 7, &summary, NULL),
@@ -637,7 +637,7 @@ TEST(faults_are_counted_through_the_lives_of_server_0_and_over_sessions)
     for (uint64_t phases = 1; phases <= 5; phases++) {
         uint64_t run_id = phases < 5 ? 7 : 8, killed = phases < 3 ? phases - 1 : 2;
         ck_assert_int_eq(run_directory_open(&p->directory, &disk_posix, p->path, &p->job, run_id, 0,
-                                            &p->opening, NULL),
+                                            NULL, &p->opening, NULL),
                          STATUS_OK);
         run_directory_begin_at(&p->directory, 20);
         run_directory_event(&p->directory, "start", "\"step\": 20");
@@ -696,7 +696,8 @@ static enum status whole_session(const struct disk *disk, enum run_state state, 
     struct run_directory directory;
     enum run_opening opening;
     const struct run_summary summary = {.state = state, .step = step};
-    enum status status = run_directory_open(&directory, disk, "run", &job, 7, 0, &opening, NULL);
+    enum status status =
+        run_directory_open(&directory, disk, "run", &job, 7, 0, NULL, &opening, NULL);
     if (status == STATUS_OK)
         status = run_directory_note(&directory, &job, 7, &(struct run_faults){0}, NULL);
     if (status == STATUS_OK)
@@ -789,7 +790,8 @@ TEST_PLAIN(a_full_disk_refuses_a_run_and_leaves_the_place_free)
     simulated_disk_init(&disk, 1, 0);
     disk.full = true;
     ck_assert_int_eq(
-        run_directory_open(&directory, &disk.disk, "run", &job, 7, 0, &opening, &error), STATUS_IO);
+        run_directory_open(&directory, &disk.disk, "run", &job, 7, 0, NULL, &opening, &error),
+        STATUS_IO);
     ck_assert_str_eq(error.text, "cannot write run/run.json: No space left on device");
     ck_assert_ptr_null(simulated_disk_find(&disk, "run/run.json"));
     disk.full = false;
@@ -812,19 +814,21 @@ TEST_PLAIN(on_a_simulated_disk_too_one_process_has_a_run_until_it_ends)
     struct error error;
     simulated_disk_init(&disk, 1, 0);
     simulated_disk_turn(&disk, 1, 0);
-    ck_assert_int_eq(run_directory_open(&first, &disk.disk, "run", &job, 7, 0, &opening, NULL),
-                     STATUS_OK);
+    ck_assert_int_eq(
+        run_directory_open(&first, &disk.disk, "run", &job, 7, 0, NULL, &opening, NULL), STATUS_OK);
     run_directory_event(&first, "start", NULL); /* Kept nowhere, and not lost either. */
     ck_assert_uint_eq(first.events.lost, 0);
     simulated_disk_turn(&disk, 2, 0);
-    ck_assert_int_eq(run_directory_open(&second, &disk.disk, "run", &job, 7, 0, &opening, &error),
-                     STATUS_EXISTS);
+    ck_assert_int_eq(
+        run_directory_open(&second, &disk.disk, "run", &job, 7, 0, NULL, &opening, &error),
+        STATUS_EXISTS);
     ck_assert_ptr_nonnull(strstr(error.text, "another run is using run"));
     ck_assert_int_eq(run_directory_check(&disk.disk, "run", &job, NULL, NULL), STATUS_EXISTS);
     simulated_disk_crash(&disk, 1, 0);
     simulated_disk_turn(&disk, 2, 0);
-    ck_assert_int_eq(run_directory_open(&second, &disk.disk, "run", &job, 7, 0, &opening, &error),
-                     STATUS_OK);
+    ck_assert_int_eq(
+        run_directory_open(&second, &disk.disk, "run", &job, 7, 0, NULL, &opening, &error),
+        STATUS_OK);
     run_directory_close(&second);
     ck_assert_int_eq(run_directory_check(&disk.disk, "run", &job, NULL, NULL), STATUS_OK);
     simulated_disk_free(&disk);
