@@ -87,19 +87,20 @@ enum status async_take(struct shard *shard, const struct message *message, struc
     state->batch = exchange->step;
     state->update = (struct update){
         .gradient = gradient,
-        .examples = exchange->examples,
-        .staleness = chunk_staleness(&shard->chunk, exchange->base_version),
+        .what.examples = exchange->examples,
+        .what.staleness = chunk_staleness(&shard->chunk, exchange->base_version),
     };
     bool lost = state->decided.verdict == POLICY_IGNORE;
     /* One that names a base which no worker holds gets no help. */
-    bool moves = gradient != NULL && group_needs_base(&shard->chunk, state->update.staleness);
-    if (moves)
-        state->update.base = base_versions_find(&state->bases, exchange->base_version);
+    bool moves = gradient != NULL && group_needs_base(&shard->chunk, state->update.what.staleness);
+    const struct frame *base =
+        moves ? base_versions_find(&state->bases, exchange->base_version) : NULL;
+    state->update.what.base = base != NULL ? base->data : NULL;
     if (shard->policy != NULL)
         shard->chunk.pending.closes = state->decided.verdict == POLICY_APPLY;
     if (shard->policy != NULL && !lost)
         shard->chunk.pending.rate = state->decided.rate;
-    if (lost || (moves && state->update.base == NULL)) {
+    if (lost || (moves && base == NULL)) {
         frame_release(gradient);
         gradient = state->update.gradient = NULL;
     }

@@ -15,7 +15,6 @@
  * a checkpoint that has it. After a going back it decides anew. So the bits are those of the record,
  * whatever is killed. */
 
-#include <assert.h>
 #include <string.h>
 
 #include "common/base/invariant.h"
@@ -56,12 +55,6 @@ static const struct closed *closed_of(const struct shard *shard)
     return closed->there && closed->number == shard->chunk.version ? closed : NULL;
 }
 
-static void backup_open(struct shard *shard)
-{
-    assert(state_of(shard)->pruned.part_count == 0);
-    (void)shard;
-}
-
 static void backup_forget(struct shard *shard)
 {
     struct backup_shard *state = state_of(shard);
@@ -78,19 +71,7 @@ static void backup_free(struct shard *shard)
 
 static const char *backup_fault(const struct job *job, const struct message_exchange *exchange)
 {
-    struct batch_range batch = job_batch(job, exchange->step);
-    if (exchange->skip)
-        return "a step to be skipped, where every leaf counts";
-    if (!tree_has(batch.leaves, exchange->node))
-        return "not a node of the step's tree";
-    if (exchange->retry)
-        return NULL;
-    if (exchange->examples == 0 ||
-        exchange->examples > leaf_set_examples(NULL, job, batch, exchange->node))
-        return "a wrong number of examples";
-    if (exchange->base_version != exchange->step)
-        return "a gradient of one step made from another version";
-    return NULL;
+    return sync_node_fault(job, exchange, false);
 }
 
 /* Whether the sum over so many examples of a node can be a part of the set's. */
@@ -192,9 +173,9 @@ static bool backup_next_update(struct shard *shard, struct update *update)
         return false;
     const struct pruned_step *step = &closed->step;
     *update = (struct update){
-        .examples =
+        .what.examples =
             leaf_set_examples(&step->set, step->job, step->batch, tree_root(step->batch.leaves)),
-        .keep_previous = true,
+        .what.keep_previous = true,
     };
     note_used(shard, closed, update);
     update->gradient = pruned_take(&state->pruned, step);
@@ -229,7 +210,6 @@ static void backup_check(const struct shard *shard)
 const struct shard_mode shard_backup = {
     SHARD_DEFAULTS,
     .state_bytes = sizeof(struct backup_shard),
-    .open = backup_open,
     .forget = backup_forget,
     .free = backup_free,
     .fault = backup_fault,

@@ -48,12 +48,9 @@ enum push_status {
 
 /* One update to make now. */
 struct update {
-    struct frame *gradient; /* The sum over `examples` examples; NULL: the batch is left out. */
-    uint32_t examples;
-    uint64_t staleness;       /* Versions made since its base. */
-    const struct frame *base; /* Its base, where that is needed. */
-    bool keep_previous;       /* The old values stay readable. */
-    bool lost;                /* There was no memory for it: training cannot go on. */
+    struct frame *gradient;     /* NULL: the batch is left out. */
+    struct chunk_gradient what; /* sum: the owner's, in `gradient`. */
+    bool lost;                  /* There was no memory for it: training cannot go on. */
     /* Of rules->judges_late: gradients taken that are in the update, and not. */
     uint32_t used, left;
 };
@@ -85,7 +82,7 @@ struct shard_mode {
      * lent (chunk.h). Default: none. */
     unsigned published;
 
-    /* The chunk has its first values, of chunk.version. */
+    /* The chunk has its first values, of chunk.version. Default: nothing. */
     void (*open)(struct shard *shard);
     /* A generation ends: drop waiting gradients. Default: there are none. */
     void (*forget)(struct shard *shard);
@@ -140,9 +137,9 @@ struct shard_mode {
 };
 
 #define SHARD_DEFAULTS                                                                             \
-    .forget = shard_as_it_is, .free = shard_as_it_is, .too_stale = shard_too_stale,                \
-    .close_step = shard_waits_for_all, .left_out = shard_leaves_none_out, .gives = shard_gives,    \
-    .doubts = shard_doubts_none
+    .open = shard_as_it_is, .forget = shard_as_it_is, .free = shard_as_it_is,                      \
+    .too_stale = shard_too_stale, .close_step = shard_waits_for_all,                               \
+    .left_out = shard_leaves_none_out, .gives = shard_gives, .doubts = shard_doubts_none
 
 void shard_as_it_is(struct shard *shard);
 bool shard_too_stale(const struct job *job, uint64_t staleness);

@@ -39,6 +39,12 @@ void sync_free(struct shard *shard)
 
 const char *sync_fault(const struct job *job, const struct message_exchange *exchange)
 {
+    return sync_node_fault(job, exchange, true);
+}
+
+const char *sync_node_fault(const struct job *job, const struct message_exchange *exchange,
+                            bool whole)
+{
     struct batch_range batch = job_batch(job, exchange->step);
     if (exchange->skip)
         return "a step to be skipped, where every leaf counts";
@@ -46,8 +52,9 @@ const char *sync_fault(const struct job *job, const struct message_exchange *exc
         return "not a node of the step's tree";
     if (exchange->retry)
         return NULL;
-    if (exchange->examples !=
-        job_node_examples(job, batch, exchange->node.first_leaf, exchange->node.leaf_count))
+    uint32_t all =
+        job_node_examples(job, batch, exchange->node.first_leaf, exchange->node.leaf_count);
+    if (exchange->examples > all || exchange->examples < (whole ? all : 1))
         return "a wrong number of examples";
     if (exchange->base_version != exchange->step)
         return "a gradient of one step made from another version";
@@ -95,8 +102,8 @@ bool sync_next_update(struct shard *shard, struct update *update)
     state->complete = false;
     *update = (struct update){
         .gradient = aggregator_take_root(&state->aggregator),
-        .examples = job_batch(&shard->chunk.plan->job, shard->chunk.version).examples,
-        .keep_previous = true,
+        .what.examples = job_batch(&shard->chunk.plan->job, shard->chunk.version).examples,
+        .what.keep_previous = true,
     };
     return true;
 }

@@ -38,6 +38,9 @@ void sync_open(struct shard *shard);
 void sync_forget(struct shard *shard);
 void sync_free(struct shard *shard);
 const char *sync_fault(const struct job *job, const struct message_exchange *exchange);
+/* The same; whole: it is of all examples of the node, and not of some. */
+const char *sync_node_fault(const struct job *job, const struct message_exchange *exchange,
+                            bool whole);
 enum verdict sync_judge(struct shard *shard, const struct message *message);
 enum status sync_take(struct shard *shard, const struct message *message, struct frame *gradient,
                       enum verdict *verdict);

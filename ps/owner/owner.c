@@ -11,7 +11,7 @@
  *        |  [take_gradient], counted by [count_verdict]
  *        v
  *     JUDGED  an own verdict, or none: nothing was sent
- *        |  as long as there is a [next_update]: [make_update], [applied], listeners, and
+ *        |  as long as there is a [next_update]: [group_add], [applied], listeners, and
  *        |  [snapshot_chunk] at the batch of a CUT: [make_updates]
  *        v
  *     APPLIED -- wants nothing: [add_result] --------------------------------------> ANSWERED
@@ -363,8 +363,8 @@ static void note_added(const struct chunk *chunk, const struct update *update,
 {
     event(outbox->listener, EVENT_ADDED, .chunk = chunk->index, .version = chunk->version,
           .members = chunk->pending.members,
-          .examples = update->gradient != NULL ? update->examples : 0,
-          .staleness = update->staleness);
+          .examples = update->gradient != NULL ? update->what.examples : 0,
+          .staleness = update->what.staleness);
 }
 
 /* A checkpoint has no open groups: apply the pending gradients before a snapshot. */
@@ -638,26 +638,15 @@ static void release_waiting_read(const struct owner *owner, struct owned *owned,
     }
 }
 
-static enum status make_update(struct chunk *chunk, const struct update *update)
-{
-    return group_add(chunk, &(struct chunk_gradient){
-                                .sum = update->gradient != NULL ? update->gradient->data : NULL,
-                                .examples = update->examples,
-                                .staleness = update->staleness,
-                                .base = update->base != NULL ? update->base->data : NULL,
-                                .keep_previous = update->keep_previous,
-                            });
-}
-
 /* The open group with this update. */
 static struct pending pending_with(struct pending pending, const struct update *update)
 {
     pending.members++;
     if (update->gradient == NULL)
         return pending;
-    pending.examples += update->examples;
-    if (update->staleness > pending.staleness)
-        pending.staleness = update->staleness;
+    pending.examples += update->what.examples;
+    if (update->what.staleness > pending.staleness)
+        pending.staleness = update->what.staleness;
     return pending;
 }
 
@@ -671,7 +660,8 @@ static bool make_updates(struct owner *owner, struct owned *owned, const struct 
     bool any = false;
     for (; owner->rules->next_update(&owned->shard, &update); any = true) {
         const struct pending made = pending_with(chunk->pending, &update);
-        if (update.lost || make_update(chunk, &update) != STATUS_OK) {
+        update.what.sum = update.gradient != NULL ? update.gradient->data : NULL;
+        if (update.lost || group_add(chunk, &update.what) != STATUS_OK) {
             frame_release(update.gradient);
             give_up(owner, outbox, "out of memory for an update");
             if (owner->records)

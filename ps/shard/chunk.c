@@ -162,22 +162,22 @@ static bool may_write_slots(const struct chunk *chunk)
     return true;
 }
 
-enum status chunk_apply(struct chunk *chunk, const struct chunk_update *update)
+enum status chunk_apply(struct chunk *chunk, const struct chunk_gradient *gradient)
 {
     assert(may_write_slots(chunk)); /* No update follows the last snapshot. */
-    struct frame *next = next_frame(chunk, update->keep_previous);
+    struct frame *next = next_frame(chunk, gradient->keep_previous);
     if (next == NULL)
         return STATUS_MEMORY;
     const struct update_sum what = {
         .version = chunk->version,
         .batches = chunk->batches,
-        .staleness = update->staleness,
-        .examples = update->examples,
-        .gradients = update->gradients,
+        .staleness = gradient->staleness,
+        .examples = gradient->examples,
+        .gradients = gradient->gradients,
         .rate = chunk->pending.rate,
         .first = chunk->first,
         .count = chunk->count,
-        .sum = update->gradient,
+        .sum = gradient->sum,
         .values_in = chunk->values->data,
         .values_out = next->data,
         .slots = chunk->slots,
@@ -186,7 +186,7 @@ enum status chunk_apply(struct chunk *chunk, const struct chunk_update *update)
 
     if (next != chunk->values) {
         chunk_drop_previous(chunk);
-        if (update->keep_previous)
+        if (gradient->keep_previous)
             chunk->previous = chunk->values;
         else
             keep_spare(chunk, chunk->values);

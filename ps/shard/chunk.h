@@ -91,17 +91,18 @@ struct frame *chunk_last(const struct chunk *chunk, uint32_t array);
 /* Array 0 is the values, from 1 on the slots: [count] floats, to be filled from a checkpoint. */
 float *chunk_array(struct chunk *chunk, uint32_t array);
 
-struct chunk_update {
-    const float *gradient; /* [count] sum over `examples` examples. */
+struct chunk_gradient {
+    const float *sum; /* [count] over `examples` examples; NULL: the batch is left out. */
     uint32_t examples;
-    uint32_t gradients; /* Batches in the sum. */
+    uint32_t gradients; /* Batches in the sum, as group.h makes it. */
     uint64_t staleness; /* Versions made since its base. */
+    const float *base;  /* [count] the values of its base; NULL where nothing is compensated. */
     bool keep_previous; /* The old values stay readable as `previous`. */
 };
 
 /* Make one update of the last batch and the pending ones: version + 1, batches + 1, at the rate
- * of the last batch. STATUS_MEMORY changes nothing. */
-enum status chunk_apply(struct chunk *chunk, const struct chunk_update *update);
+ * of the last batch. There is a sum; its base is of no use. STATUS_MEMORY changes nothing. */
+enum status chunk_apply(struct chunk *chunk, const struct chunk_gradient *gradient);
 
 /* Versions made since `base`; 0 for a base that is still to come, of which no gradient is taken. */
 uint64_t chunk_staleness(const struct chunk *chunk, uint64_t base);

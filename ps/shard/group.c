@@ -63,10 +63,10 @@ static enum status apply_held(struct chunk *chunk)
     if (pending.examples == 0)
         chunk_skip(chunk);
     else
-        status = chunk_apply(chunk, &(struct chunk_update){.gradient = pending.sum,
-                                                           .examples = pending.examples,
-                                                           .gradients = pending.gradients,
-                                                           .staleness = pending.staleness});
+        status = chunk_apply(chunk, &(struct chunk_gradient){.sum = pending.sum,
+                                                             .examples = pending.examples,
+                                                             .gradients = pending.gradients,
+                                                             .staleness = pending.staleness});
     chunk->pending = (struct pending){.sum = pending.sum};
     return status;
 }
@@ -100,11 +100,8 @@ enum status group_add(struct chunk *chunk, const struct chunk_gradient *gradient
         chunk_skip(chunk);
         return STATUS_OK;
     }
-    return chunk_apply(chunk, &(struct chunk_update){
-                                  .gradient = compensated(chunk, gradient),
-                                  .examples = gradient->examples,
-                                  .gradients = 1,
-                                  .staleness = gradient->staleness,
-                                  .keep_previous = gradient->keep_previous,
-                              });
+    struct chunk_gradient alone = *gradient;
+    alone.sum = compensated(chunk, gradient);
+    alone.gradients = 1;
+    return chunk_apply(chunk, &alone);
 }

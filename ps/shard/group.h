@@ -18,14 +18,6 @@
 
 #include "ps/shard/chunk.h"
 
-struct chunk_gradient {
-    const float *sum; /* [count] over `examples` examples; NULL: the batch is left out. */
-    uint32_t examples;
-    uint64_t staleness; /* chunk_staleness of its base. */
-    const float *base;  /* [count] the values of its base; NULL where nothing is compensated. */
-    bool keep_previous; /* The old values stay readable as `previous`. */
-};
-
 /* Add a batch. STATUS_MEMORY: training cannot go on. */
 enum status group_add(struct chunk *chunk, const struct chunk_gradient *gradient);
 

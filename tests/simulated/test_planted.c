@@ -214,8 +214,8 @@ static struct finding {
 
 bool __real_batch_set_has(const struct batch_set *set, uint64_t batch);
 bool __wrap_batch_set_has(const struct batch_set *set, uint64_t batch);
-enum status __real_chunk_apply(struct chunk *chunk, const struct chunk_update *update);
-enum status __wrap_chunk_apply(struct chunk *chunk, const struct chunk_update *update);
+enum status __real_chunk_apply(struct chunk *chunk, const struct chunk_gradient *update);
+enum status __wrap_chunk_apply(struct chunk *chunk, const struct chunk_gradient *update);
 enum sender __real_sessions_judge(struct sessions *sessions, const struct packet *packet);
 enum sender __wrap_sessions_judge(struct sessions *sessions, const struct packet *packet);
 void __real_owner_handle(struct owner *owner, struct packet *packet, uint64_t now_us,
@@ -427,9 +427,9 @@ enum status __wrap_staleness_counters_add(struct staleness_counters *counters,
     return __real_staleness_counters_add(counters, shape, worker, fresh ? met : base, met, made);
 }
 
-enum status __wrap_chunk_apply(struct chunk *chunk, const struct chunk_update *update)
+enum status __wrap_chunk_apply(struct chunk *chunk, const struct chunk_gradient *update)
 {
-    struct chunk_update changed = *update;
+    struct chunk_gradient changed = *update;
     times += planted == EARLY_DISCARD && update->keep_previous;
     changed.keep_previous = update->keep_previous && planted != EARLY_DISCARD;
     by_owner = true;

@@ -349,7 +349,7 @@ static enum status add_node(struct exchange *x, struct envelope *envelope,
 /* Reset what an exchange collects. */
 static void begin_exchange(struct exchange *x, const struct message_exchange *what, uint64_t now_us)
 {
-    x->newest = x->pulls = what->newest;
+    x->pulls = what->newest;
     x->serial++;
     x->front = 0;
     if (x->replica != NULL)
@@ -523,7 +523,6 @@ static void align(struct exchange *x, struct envelope *envelope, uint64_t now_us
                   struct outbox *outbox)
 {
     struct packet *packet;
-    x->newest = false;
     x->version = UINT64_MAX;
     for (uint32_t i = 0; i < x->partition->chunk_count; i++)
         if (x->skew.versions[i] < x->version)
@@ -542,7 +541,7 @@ static void align(struct exchange *x, struct envelope *envelope, uint64_t now_us
 static enum exchange_outcome all_answered(struct exchange *x, struct envelope *envelope,
                                           uint64_t now_us, struct outbox *outbox)
 {
-    if (x->newest && job_mode(x->job)->steps) {
+    if (x->pushed[0].what.newest && job_mode(x->job)->steps) {
         align(x, envelope, now_us, outbox);
         if (x->under_way > 0)
             return EXCHANGE_PROGRESS;

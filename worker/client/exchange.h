@@ -90,8 +90,7 @@ struct exchange {
     bool early;       /* Part of the last node left before the rest was there. */
     bool open;        /* The last node is pushed as it comes. */
     uint64_t ready;   /* It is there from this element on. */
-    bool newest;      /* It is a `newest` one. */
-    bool pulls;       /* It began as one: values are asked for in any case. */
+    bool pulls;       /* It began as a `newest` one: values are asked for in any case. */
     bool apart;       /* Gradients must not go through memory that servers see. */
     uint64_t version; /* Sync: of all chunks, or to be. */
     uint64_t serial;  /* Changes where the values may. */

@@ -39,7 +39,8 @@ static void check_asked(const struct exchange *x, const struct asked *asked)
     RULE(asked->first_request <= asked->request, "the latest number is not before the first");
     RULE(asked->request == 0 || asked->stays == NULL, "values that are asked for are not here");
     RULE(asked->stays == NULL || asked->stays->stays, "only what stays is left where it is");
-    RULE(asked->request == 0 || x->newest || !job_mode(x->job)->steps || asked->want == x->version,
+    RULE(asked->request == 0 || x->pushed[0].what.newest || !job_mode(x->job)->steps ||
+             asked->want == x->version,
          "all chunks are asked for one version");
 }
 

@@ -478,7 +478,7 @@ static void take_outcome(struct session *s, enum exchange_outcome outcome, uint6
     case EXCHANGE_MISSED:
         if (s->trainer == BUSY)
             miss_early(s);
-        else if (s->ask_at_us == 0 && !s->exchange.newest &&
+        else if (s->ask_at_us == 0 && !s->exchange.pushed[0].what.newest &&
                  s->follow.rules->catch_up(&s->follow, s->start.members, &version))
             catch_up(s, version, now_us, outbox);
         else

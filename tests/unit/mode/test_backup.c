@@ -88,10 +88,9 @@ static struct update made(struct fixture *f)
 {
     struct update update;
     ck_assert(f->shard.rules->next_update(&f->shard, &update));
-    ck_assert(!update.lost && update.keep_previous);
-    const struct chunk_gradient gradient = {
-        .sum = update.gradient->data, .examples = update.examples, .keep_previous = true};
-    ck_assert_int_eq(group_add(&f->shard.chunk, &gradient), STATUS_OK);
+    ck_assert(!update.lost && update.what.keep_previous);
+    update.what.sum = update.gradient->data;
+    ck_assert_int_eq(group_add(&f->shard.chunk, &update.what), STATUS_OK);
     f->shard.rules->applied(&f->shard, &update);
     shard_check(&f->shard);
     return update;
@@ -115,7 +114,7 @@ TEST(the_leaves_of_the_set_make_the_update_and_no_others)
     expect_no_update(f); /* All leaves are here, and which of them count is not known. */
     close_step(f, 0, first_half);
     const struct update update = made(f);
-    ck_assert_uint_eq(update.examples, 4);
+    ck_assert_uint_eq(update.what.examples, 4);
     ck_assert_uint_eq(update.used, 1);
     ck_assert_uint_eq(update.left, 1);
     ck_assert_uint_eq(f->shard.chunk.version, 1);
@@ -131,7 +130,7 @@ TEST(the_set_may_be_known_before_its_leaves_are_here)
     take(f, 0, 1, second_half, 2);
     expect_no_update(f);
     take(f, 0, 0, first_half, 6);
-    ck_assert_uint_eq(made(f).examples, 8);
+    ck_assert_uint_eq(made(f).what.examples, 8);
     ck_assert(value(f) == -1);
     ck_assert(!f->shard.rules->left_out(&f->shard, 0) && !f->shard.rules->left_out(&f->shard, 1));
 }

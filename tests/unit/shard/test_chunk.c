@@ -47,8 +47,8 @@ static void close_fixture(struct fixture *f)
 
 static void apply(struct fixture *f, bool keep_previous)
 {
-    const struct chunk_update update = {
-        .gradient = f->gradient, .examples = 1, .keep_previous = keep_previous};
+    const struct chunk_gradient update = {
+        .sum = f->gradient, .examples = 1, .keep_previous = keep_previous};
     ck_assert(chunk_apply(&f->chunk, &update) == STATUS_OK);
 }
 
@@ -143,9 +143,9 @@ TEST_PLAIN(in_place_and_aside_give_the_same_bits)
     for (int step = 0; step < 5; step++) {
         for (int i = 0; i < 16; i++)
             a.gradient[i] = b.gradient[i] = 0.1f * (float)(i + step) - 0.7f;
-        const struct chunk_update aside = {.gradient = a.gradient, .examples = 3};
-        const struct chunk_update kept = {
-            .gradient = b.gradient, .examples = 3, .keep_previous = true};
+        const struct chunk_gradient aside = {.sum = a.gradient, .examples = 3};
+        const struct chunk_gradient kept = {
+            .sum = b.gradient, .examples = 3, .keep_previous = true};
         ck_assert(chunk_apply(&a.chunk, &aside) == STATUS_OK);
         ck_assert(chunk_apply(&b.chunk, &kept) == STATUS_OK);
     }
@@ -179,8 +179,7 @@ static float updated(const char *optimizer, enum staleness_rate rule, uint32_t w
     chunk_free(&f.chunk);
     ck_assert(chunk_init(&f.chunk, f.plan, 1, NULL) == STATUS_OK);
     chunk_initialize(&f.chunk);
-    const struct chunk_update update = {
-        .gradient = f.gradient, .examples = 1, .staleness = staleness};
+    const struct chunk_gradient update = {.sum = f.gradient, .examples = 1, .staleness = staleness};
     ck_assert(chunk_apply(&f.chunk, &update) == STATUS_OK);
     float value = first(f.chunk.values);
     close_fixture(&f);

@@ -126,7 +126,7 @@ TEST_PLAIN(who_was_not_overtaken_has_the_bits_of_a_plain_update)
         fill(&plain);
         fill(&f);
         for (int step = 0; step < 3; step++) {
-            const struct chunk_update update = {.gradient = plain.gradient, .examples = 3};
+            const struct chunk_gradient update = {.sum = plain.gradient, .examples = 3};
             ck_assert_int_eq(chunk_apply(&plain.chunk, &update), STATUS_OK);
             add(&f, 3, 0);
         }
