@@ -168,7 +168,7 @@ void snapshot_begin(struct snapshot *s, struct run *run, uint64_t step, bool fin
         server->kept.snapshot = 0;
         tell(s, run, server);
     }
-    run->work.rules->snapshot_named(&run->work, step);
+    statistics_mark(&run->work.statistics, step);
     if (has_reached(s, run))
         reach(s, run);
 }

@@ -251,11 +251,6 @@ uint64_t async_next_snapshot(const struct work *work, bool started)
     return leases_of(work)->next;
 }
 
-void async_snapshot_named(struct work *work, uint64_t step)
-{
-    statistics_mark(&work->statistics, step);
-}
-
 /* Every batch before it is done. */
 bool async_has_reached(const struct work *work, uint64_t step)
 {

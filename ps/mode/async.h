@@ -64,17 +64,16 @@ struct async_work {
 };
 
 #define ASYNC_WORK                                                                                 \
-    WORK_DEFAULTS, .state_bytes = sizeof(struct async_work), .init = async_init,                   \
-                   .free = async_free_work, .grow = async_grow, .step = async_step,                \
-                   .end = async_end, .go_back = async_go_back, .stop = async_stop,                 \
-                   .owes = async_owes, .may_be_done = async_may_be_done,                           \
-                   .is_drained = async_is_drained, .next_snapshot = async_next_snapshot,           \
-                   .snapshot_named = async_snapshot_named, .has_reached = async_has_reached,       \
-                   .set_gate = async_set_gate, .gate = async_gate, .is_at_gate = async_is_at_gate, \
-                   .is_gated = async_is_gated, .ask = async_ask, .held = async_held,               \
-                   .finished = async_finished, .is_enough = async_is_enough, .lost = async_lost,   \
-                   .has_spare = async_has_spare, .unit = "update", .starts = ASYNC_STARTS,         \
-                   .gives = ASYNC_GIVES, .check = async_check_work
+    WORK_DEFAULTS,                                                                                 \
+        .state_bytes = sizeof(struct async_work), .init = async_init, .free = async_free_work,     \
+        .grow = async_grow, .step = async_step, .end = async_end, .go_back = async_go_back,        \
+        .stop = async_stop, .owes = async_owes, .may_be_done = async_may_be_done,                  \
+        .is_drained = async_is_drained, .next_snapshot = async_next_snapshot,                      \
+        .has_reached = async_has_reached, .set_gate = async_set_gate, .gate = async_gate,          \
+        .is_at_gate = async_is_at_gate, .is_gated = async_is_gated, .ask = async_ask,              \
+        .held = async_held, .finished = async_finished, .is_enough = async_is_enough,              \
+        .lost = async_lost, .has_spare = async_has_spare, .unit = "update",                        \
+        .starts = ASYNC_STARTS, .gives = ASYNC_GIVES, .check = async_check_work
 
 #define ASYNC_STARTS "Which batches are yours, you will have to ask"
 #define ASYNC_GIVES  "It is leased to you: should you be lost, another worker gets it"
@@ -90,7 +89,6 @@ bool async_owes(const struct work *work, uint32_t worker);
 bool async_may_be_done(const struct work *work, uint32_t worker, const struct message_done *done);
 bool async_is_drained(const struct work *work);
 uint64_t async_next_snapshot(const struct work *work, bool started);
-void async_snapshot_named(struct work *work, uint64_t step);
 bool async_has_reached(const struct work *work, uint64_t step);
 bool async_set_gate(struct work *work, uint64_t step);
 uint64_t async_gate(const struct work *work);

@@ -213,11 +213,6 @@ uint64_t sync_next_snapshot(const struct work *work, bool started)
     return work->statistics.step + (started ? SNAPSHOT_MARGIN : 1);
 }
 
-void sync_snapshot_named(struct work *work, uint64_t step)
-{
-    statistics_mark(&work->statistics, step);
-}
-
 bool sync_has_reached(const struct work *work, uint64_t step)
 {
     return work->statistics.step >= step;

@@ -58,8 +58,8 @@ void sync_check(const struct shard *shard);
     WORK_DEFAULTS, .init = sync_init, .step = sync_step, .end = sync_end, .go_back = sync_go_back, \
                    .stop = sync_stop, .owes = sync_owes, .may_be_done = sync_may_be_done,          \
                    .is_drained = sync_is_drained, .next_snapshot = sync_next_snapshot,             \
-                   .snapshot_named = sync_snapshot_named, .has_reached = sync_has_reached,         \
-                   .unit = "step", .starts = SYNC_STARTS, .check = sync_check_work
+                   .has_reached = sync_has_reached, .unit = "step", .starts = SYNC_STARTS,         \
+                   .check = sync_check_work
 
 #define SYNC_STARTS "That decides which leaves of every step are yours: no worker asks for work"
 
@@ -72,7 +72,6 @@ bool sync_owes(const struct work *work, uint32_t worker);
 bool sync_may_be_done(const struct work *work, uint32_t worker, const struct message_done *done);
 bool sync_is_drained(const struct work *work);
 uint64_t sync_next_snapshot(const struct work *work, bool started);
-void sync_snapshot_named(struct work *work, uint64_t step);
 bool sync_has_reached(const struct work *work, uint64_t step);
 void sync_check_work(const struct work *work);
 

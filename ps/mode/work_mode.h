@@ -86,8 +86,6 @@ struct work_mode {
     /* The first step at which the next snapshot can be taken. `started`: workers have begun; until
      * then it is the very next, so that a run resumed just before a due step does not skip it. */
     uint64_t (*next_snapshot)(const struct work *work, bool started);
-    /* One will be taken at `step`. */
-    void (*snapshot_named)(struct work *work, uint64_t step);
     /* Whether training has come to the step of a snapshot. */
     bool (*has_reached)(const struct work *work, uint64_t step);
 

@@ -469,13 +469,11 @@ enum status exchange_push(struct exchange *exchange, struct envelope *envelope,
     return status;
 }
 
-void exchange_ask_newest(struct exchange *exchange, struct envelope *envelope, uint64_t now_us,
-                         struct outbox *outbox)
+void exchange_ask(struct exchange *exchange, struct envelope *envelope,
+                  const struct message_exchange *what, uint64_t now_us, struct outbox *outbox)
 {
-    struct exchange *x = exchange;
-    struct message_exchange what = {.want = true, .newest = true};
-    exchange_forget(x);
-    enum status status = exchange_push(x, envelope, &what, NULL, now_us, outbox);
+    exchange_forget(exchange);
+    enum status status = exchange_push(exchange, envelope, what, NULL, now_us, outbox);
     assert(status == STATUS_OK); /* Without a gradient nothing is allocated. */
     (void)status;
 }

@@ -115,9 +115,9 @@ void exchange_free(struct exchange *exchange);
 /* Nothing is under way; answers are ignored. Frees all gradients. */
 void exchange_forget(struct exchange *exchange);
 
-/* Forget, and ask for everything anew. */
-void exchange_ask_newest(struct exchange *exchange, struct envelope *envelope, uint64_t now_us,
-                         struct outbox *outbox);
+/* Forget, and ask every chunk for the values that `what` names. */
+void exchange_ask(struct exchange *exchange, struct envelope *envelope,
+                  const struct message_exchange *what, uint64_t now_us, struct outbox *outbox);
 
 /* Of the last node of a step the gradient is there from element `first` on, and parameters from
  * there on may be written: push what may leave before the rest. first only falls until

@@ -2,7 +2,6 @@
 
 #include "worker/client/scoring.h"
 
-#include <assert.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -57,11 +56,8 @@ void scoring_take_work(struct scoring *scoring, struct envelope *envelope,
     scoring->work = *work;
     if (under_way || scoring->here == work->scored)
         return;
-    exchange_forget(&scoring->pull);
     scoring->here = 0;
-    enum status status = exchange_push(&scoring->pull, envelope, &what, NULL, now_us, outbox);
-    assert(status == STATUS_OK); /* Without a gradient nothing is allocated. */
-    (void)status;
+    exchange_ask(&scoring->pull, envelope, &what, now_us, outbox);
 }
 
 bool scoring_take(struct scoring *scoring, struct envelope *envelope, uint32_t server,

@@ -230,8 +230,9 @@ static void speak(struct session *s, bool idle, uint64_t now_us, struct outbox *
 
 static void ask_newest(struct session *s, uint64_t now_us, struct outbox *outbox)
 {
+    const struct message_exchange what = {.want = true, .newest = true};
     s->ask_at_us = 0;
-    exchange_ask_newest(&s->exchange, s->envelope, now_us, outbox);
+    exchange_ask(&s->exchange, s->envelope, &what, now_us, outbox);
 }
 
 /* Give a share of a score, if its values are here and the trainer is free: between two steps,
@@ -290,12 +291,9 @@ static void join_flow(struct session *s, uint64_t now_us, struct outbox *outbox)
 static void catch_up(struct session *s, uint64_t version, uint64_t now_us, struct outbox *outbox)
 {
     const struct message_exchange what = {.want = true, .want_version = version};
-    exchange_forget(&s->exchange);
     s->have_parameters = false;
     s->follow.step = version;
-    enum status status = exchange_push(&s->exchange, s->envelope, &what, NULL, now_us, outbox);
-    assert(status == STATUS_OK); /* Without a gradient nothing is allocated. */
-    (void)status;
+    exchange_ask(&s->exchange, s->envelope, &what, now_us, outbox);
 }
 
 /* The trainer waits, with nothing that counts: as after its first START, or until that comes. */

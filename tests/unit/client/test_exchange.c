@@ -77,6 +77,12 @@ static void push(struct fixture *f, struct node node, bool want)
                             &f->post.outbox) == STATUS_OK);
 }
 
+static void ask_newest(struct fixture *f)
+{
+    const struct message_exchange what = {.want = true, .newest = true};
+    exchange_ask(&f->exchange, &f->envelope, &what, f->now_us, &f->post.outbox);
+}
+
 /* The chunks whose EXCHANGE has left, as a string; and forget them. */
 static const char *sent(struct fixture *f)
 {
@@ -243,7 +249,7 @@ TEST(what_is_forgotten_is_answered_in_vain_and_frees_the_window, MODE_SYNC, 7)
     ck_assert_uint_eq(exchange_pushed_end(&f->exchange), 1);
     f->now_us = 500;
     ck_assert_uint_eq(exchange_silence_us(&f->exchange, f->now_us, &server), 500);
-    exchange_ask_newest(&f->exchange, &f->envelope, f->now_us, &f->post.outbox);
+    ask_newest(f);
     ck_assert_str_eq(sent(f), "01230123456");
     ck_assert_uint_eq(exchange_pushed_end(&f->exchange), 0);
     ck_assert(frame_is_unique(f->gradient));
@@ -353,7 +359,7 @@ TEST(what_is_read_is_not_written_whatever_is_asked_for_anew, MODE_SYNC, 2)
     ck_assert(result(f, 0, 1, true) == EXCHANGE_PROGRESS);
     uint64_t serial = f->exchange.serial;
     exchange_read(&f->exchange, exchange_front(&f->exchange));
-    exchange_ask_newest(&f->exchange, &f->envelope, f->now_us, &f->post.outbox);
+    ask_newest(f);
     ck_assert_uint_ne(f->exchange.serial, serial);
     f->parameters[0] = 7;
     ck_assert(result(f, 0, 3, true) == EXCHANGE_IGNORED);
@@ -378,7 +384,7 @@ TEST(in_async_too_and_each_chunk_is_of_the_version_that_its_next_gradient_names,
     push(f, (struct node){0, 4}, true);
     ck_assert_uint_eq(
         post_find(&f->post, TO_SERVER, MESSAGE_EXCHANGE)->message.exchange.base_version, 1);
-    exchange_ask_newest(&f->exchange, &f->envelope, f->now_us, &f->post.outbox);
+    ask_newest(f);
     ck_assert(result(f, 0, 5, true) == EXCHANGE_PROGRESS);
     ck_assert_uint_eq(exchange_front(&f->exchange), 0); /* Of a pull it is not. */
 }
@@ -453,7 +459,7 @@ TEST_OF_TWO(a_worker_that_is_ahead_waits_for_the_other_and_then_goes_with_it, MO
 
 TEST_OF_TWO(where_memory_is_shared_there_is_no_line_to_leave_to_others, MODE_SYNC, 7)
 {
-    exchange_ask_newest(&f->exchange, &f->envelope, f->now_us, &f->post.outbox);
+    ask_newest(f);
     ck_assert_str_eq(sent(f), "0123456");
     for (uint32_t i = 0; i < 7; i++) {
         struct packet packet = {.message.kind = MESSAGE_RESULT, .message.request = 1 + i};
