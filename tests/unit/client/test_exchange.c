@@ -116,9 +116,9 @@ static enum exchange_outcome result(struct fixture *f, uint32_t chunk, uint64_t 
 static enum exchange_outcome receipt(struct fixture *f, uint32_t chunk, struct node node,
                                      bool missing)
 {
-    struct packet packet = {.message.kind = MESSAGE_RECEIPT};
-    packet.message.receipt =
-        (struct message_receipt){.chunk = chunk, .node = node, .missing = missing};
+    struct packet packet = {
+        .message = {.kind = MESSAGE_RECEIPT,
+                    .receipt = {.chunk = chunk, .node = node, .missing = missing}}};
     return exchange_take(&f->exchange, &f->envelope, 0, &packet, f->now_us, &f->post.outbox);
 }
 
