@@ -202,7 +202,7 @@ server_options_of(const struct options *options, const struct addresses *address
                   struct transport *transport, const char *out, struct process_log *log,
                   const struct listener *listener, struct recorder *recorder)
 {
-    struct server_options server_options = {
+    return (struct server_options){
         .transport = transport,
         .disk = &disk_posix,
         .index = options->task_index,
@@ -227,7 +227,6 @@ server_options_of(const struct options *options, const struct addresses *address
         .listener = listener,
         .recorder = recorder,
     };
-    return server_options;
 }
 
 static enum narrator_tells narration(const struct options *options)
@@ -271,9 +270,8 @@ static int serve(const struct options *options, const struct addresses *addresse
                  struct transport *transport, struct watching *watching, struct error *error)
 {
     struct server *server;
-    const char *out = watching->out;
     struct board_place board = {.folder = ""};
-    if (options->task_index == 0 && check_files(options, out, &board, error) != STATUS_OK)
+    if (options->task_index == 0 && check_files(options, watching->out, &board, error) != STATUS_OK)
         return EXIT_CANNOT_OPEN;
     struct process_log *log;
     struct recorder *recorder = NULL;
@@ -288,7 +286,7 @@ static int serve(const struct options *options, const struct addresses *addresse
     hold_begin(&hold, "ps", options->task_index, &listener);
 #endif
     struct server_options wanted =
-        server_options_of(options, addresses, transport, out, log, &listener, recorder);
+        server_options_of(options, addresses, transport, watching->out, log, &listener, recorder);
     wanted.board = board;
     wanted.notify = &watching->notify;
     wanted.board_of_figures = watching->pages != NULL ? &watching->pages->board : NULL;
@@ -303,7 +301,7 @@ static int serve(const struct options *options, const struct addresses *addresse
     if (options->insecure)
         log_warning("--insecure: any process that reaches %s can join", server_address(server));
     notify_ready(&watching->notify);
-    int exit_code = run_server(options, server, &watching->notify, out, error);
+    int exit_code = run_server(options, server, &watching->notify, watching->out, error);
     http_server_stop(&watching->http); /* Before the pages are gone. */
     server_destroy(&server);
     recorder_close(&recorder);

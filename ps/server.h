@@ -76,17 +76,16 @@ struct server_options {
     struct transport *transport;
     const struct disk *disk;
     uint32_t index;
-    const char *listen;      /* As for a transport. */
-    const char *name;        /* For others; NULL: as `listen`. */
-    const char *coordinator; /* Server 0's address; NULL on server 0: as `name`. */
-    const char *job_id;      /* An engine's name for the job; NULL: none. */
-    const char *port_file;   /* For the bound address; NULL: none. */
-    const char *out, *restore;
-    const char *initial;      /* NULL: not given. */
-    struct board_place board; /* Of server 0; see checkpointer.h. */
-    uint32_t keep;            /* Checkpoints; 0: as the run began with. */
-    const char *page;         /* Of server 0; see checkpointer.h. */
-    int32_t owner_threads;    /* -1: choose. */
+    const char *listen;               /* As for a transport. */
+    const char *name;                 /* For others; NULL: as `listen`. */
+    const char *coordinator;          /* Server 0's address; NULL on server 0: as `name`. */
+    const char *job_id;               /* An engine's name for the job; NULL: none. */
+    const char *port_file;            /* For the bound address; NULL: none. */
+    const char *out, *restore, *page; /* page: see checkpointer.h. */
+    const char *initial;              /* NULL: not given. */
+    struct board_place board;         /* Of server 0; see checkpointer.h. */
+    uint32_t keep;                    /* Checkpoints; 0: as the run began with. */
+    int32_t owner_threads;            /* -1: choose. */
     struct deadlines deadlines;
     uint64_t began_us; /* The begin of deadlines.start, by clock_now_us. */
     enum worker_loss on_worker_loss;

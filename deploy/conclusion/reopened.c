@@ -3,6 +3,7 @@
 #include "deploy/conclusion/reopened.h"
 
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "common/file/json.h"
@@ -115,23 +116,32 @@ static enum status read_all(struct reopened *reopened, const struct json *root, 
     return status;
 }
 
-enum status reopened_read(struct reopened *reopened, const char *path, struct error *error)
+enum status reopened_open(struct reopened **reopened, const char *path, struct error *error)
 {
     char file[DISK_PATH_MAX];
     struct json *root = NULL;
-    memset(reopened, 0, sizeof *reopened);
-    comparison_init(&reopened->comparison);
+    struct reopened *r = *reopened = calloc(1, sizeof *r);
+    if (r == NULL)
+        return error_set(error, STATUS_MEMORY, "out of memory");
+    comparison_init(&r->comparison);
     int length = snprintf(file, sizeof file, "%s/%s", path, REOPENED_FILE);
     if (length < 0 || (size_t)length >= sizeof file)
         return error_set(error, STATUS_INVALID, "path is too long: %.300s...", path);
     enum status status = json_read_file(&disk_posix, file, FILE_BYTES_MAX, &root, error);
     if (status == STATUS_OK)
-        status = read_all(reopened, root, path, error);
+        status = read_all(r, root, path, error);
+    if (status == STATUS_OK)
+        status = conclusion_make(&r->conclusion, &r->comparison, &r->question, error);
     json_release(&root);
     return status;
 }
 
-void reopened_free(struct reopened *reopened)
+void reopened_close(struct reopened **reopened)
 {
-    comparison_free(&reopened->comparison);
+    if (*reopened == NULL)
+        return;
+    conclusion_free(&(*reopened)->conclusion);
+    comparison_free(&(*reopened)->comparison);
+    free(*reopened);
+    *reopened = NULL;
 }

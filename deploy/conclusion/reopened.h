@@ -16,12 +16,13 @@
 struct reopened {
     struct comparison comparison;
     struct question question;
-    char command[4096]; /* The command that made it; truncated when longer. */
+    char command[4096];           /* The command that made it; truncated when longer. */
+    struct conclusion conclusion; /* Of these. */
 };
 
-/* STATUS_NOT_FOUND: compare.json or a run that it names is missing. STATUS_INVALID: compare.json is
- * not ours. Call reopened_free in any case. */
-enum status reopened_read(struct reopened *reopened, const char *path, struct error *error);
-void reopened_free(struct reopened *reopened);
+/* Owned. STATUS_NOT_FOUND: compare.json or a run that it names is missing. STATUS_INVALID:
+ * compare.json is not ours. Call reopened_close in any case. */
+enum status reopened_open(struct reopened **reopened, const char *path, struct error *error);
+void reopened_close(struct reopened **reopened);
 
 #endif

@@ -264,18 +264,11 @@ static enum status add_all(struct chart *chart, const struct conclusion *conclus
 
 enum status chart_add(struct chart *chart, const char *path, struct error *error)
 {
-    struct conclusion conclusion = {.configs = NULL};
-    struct reopened *reopened = malloc(sizeof *reopened); /* Large. */
-    if (reopened == NULL)
-        return error_set(error, STATUS_MEMORY, "out of memory");
-    enum status status = reopened_read(reopened, path, error);
+    struct reopened *reopened;
+    enum status status = reopened_open(&reopened, path, error);
     if (status == STATUS_OK)
-        status = conclusion_make(&conclusion, &reopened->comparison, &reopened->question, error);
-    if (status == STATUS_OK)
-        status = add_all(chart, &conclusion, path, error);
-    conclusion_free(&conclusion);
-    reopened_free(reopened);
-    free(reopened);
+        status = add_all(chart, &reopened->conclusion, path, error);
+    reopened_close(&reopened);
     return status;
 }
 

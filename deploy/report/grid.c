@@ -80,23 +80,20 @@ static size_t block_end(const struct grid *grid, size_t first, size_t apart)
     return end;
 }
 
-static void put_right(FILE *stream, const char *text, size_t width)
-{
-    fprintf(stream, "%*s%s", (int)(width - width_of(text)), "", text);
-}
-
 static void write_line(FILE *stream, const struct grid *grid, size_t row, size_t first, size_t end,
                        size_t apart)
 {
+    size_t blanks = 0; /* None is left at the end of the row above the headings. */
     for (size_t column = 0; column < end; column = column == 0 ? first : column + 1) {
         const struct grid_column *head = &grid->columns[column];
         const char *text = row == 0   ? head->above
                            : row == 1 ? head->heading
                                       : grid->cells[row - 2][column];
-        if (column == 0)
-            fprintf(stream, "%s%*s", text, (int)(column_width(grid, 0) - width_of(text)), "");
-        else
-            put_right(stream, text, apart + column_width(grid, column));
+        size_t spare = column_width(grid, column) - width_of(text);
+        blanks += column > 0 ? apart + spare : 0;
+        if (text[0] != '\0')
+            fprintf(stream, "%*s%s", (int)blanks, "", text);
+        blanks = (text[0] == '\0' ? blanks : 0) + (column == 0 ? spare : 0);
     }
     fputc('\n', stream);
 }

@@ -536,7 +536,7 @@ TEST(what_is_printed_has_its_place_in_80_columns)
     fclose(stream);
     for (const char *line = text; *line != '\0'; line += strcspn(line, "\n") + 1)
         ck_assert_uint_le(strcspn(line, "\n"), 80);
-    ck_assert_ptr_nonnull(strstr(text, "vs the first  "));
+    ck_assert_ptr_nonnull(strstr(text, "vs the first\n"));
     ck_assert_ptr_nonnull(strstr(text, " 3/3 20.0 (10.0)"));
     free(text);
 }

@@ -14,7 +14,7 @@
 struct scene {
     char folder[64], runs[80];
     struct comparison comparison;
-    struct reopened reopened;
+    struct reopened *reopened;
     struct error error;
 };
 
@@ -30,7 +30,7 @@ static void scene_init(struct scene *scene)
 static void scene_free(struct scene *scene)
 {
     comparison_free(&scene->comparison);
-    reopened_free(&scene->reopened);
+    reopened_close(&scene->reopened);
     runs_remove(scene->folder);
 }
 
@@ -58,7 +58,7 @@ static char *json_of(const struct comparison *comparison, const struct question 
 static enum status reopen(struct scene *scene, const char *json)
 {
     runs_write(scene->folder, REOPENED_FILE, json);
-    return reopened_read(&scene->reopened, scene->folder, &scene->error);
+    return reopened_open(&scene->reopened, scene->folder, &scene->error);
 }
 
 TEST(what_is_read_back_says_the_same)
@@ -76,10 +76,10 @@ TEST(what_is_read_back_says_the_same)
     scene->comparison.planned = 9;
     char *before = json_of(&scene->comparison, &question);
     ck_assert_msg(reopen(scene, before) == STATUS_OK, "%s", scene->error.text);
-    char *after = json_of(&scene->reopened.comparison, &scene->reopened.question);
+    char *after = json_of(&scene->reopened->comparison, &scene->reopened->question);
     ck_assert_str_eq(after, before);
-    ck_assert_str_eq(scene->reopened.command, "syncopate compare");
-    const struct comparison *comparison = &scene->reopened.comparison;
+    ck_assert_str_eq(scene->reopened->command, "syncopate compare");
+    const struct comparison *comparison = &scene->reopened->comparison;
     ck_assert_str_eq(conclusion_name(comparison, &comparison->groups[0]).text, "sync, ps 2");
     ck_assert_str_eq(conclusion_name(comparison, &comparison->groups[1]).text, "the fast one");
     ck_assert_uint_eq(comparison_to_come(comparison), 5);
@@ -95,7 +95,7 @@ TEST(what_was_not_asked_is_not_asked)
          &(struct made_run){"sync-w2-s1", "sync", "aaaa", 2, 1, 0.2, 0.90});
     char *text = json_of(&scene->comparison, &question);
     ck_assert_int_eq(reopen(scene, text), STATUS_OK);
-    ck_assert(!(scene->reopened.question.target_loss > 0));
+    ck_assert(!(scene->reopened->question.target_loss > 0));
     free(text);
 }
 
@@ -120,11 +120,11 @@ TEST(what_is_none_of_ours_is_refused)
     for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
         ck_assert_msg(reopen(scene, rows[i].json) == rows[i].status, "%s: %s", rows[i].json,
                       scene->error.text);
-        reopened_free(&scene->reopened);
+        reopened_close(&scene->reopened);
     }
     ck_assert_int_eq(reopen(scene, "{\"groups\": []}"), STATUS_INVALID);
     ck_assert_ptr_nonnull(strstr(scene->error.text, "format syncopate-comparison-1, needs"));
-    ck_assert_int_eq(reopened_read(&scene->reopened, scene->runs, &scene->error), STATUS_NOT_FOUND);
+    ck_assert_int_eq(reopened_open(&scene->reopened, scene->runs, &scene->error), STATUS_NOT_FOUND);
 }
 
 int main(void)
