@@ -27,6 +27,15 @@ const struct mode_facts *job_mode(const struct job *job)
 struct mode_text job_mode_text(const struct job *job)
 {
     bool has_backup = job_mode(job)->sets;
+    struct mode_text text;
+    char file[sizeof job->policy];
+    /* The second word is it, of "python3 labs/mine.py". */
+    if (sscanf(job->policy, "%*s %255[!-~]", file) == 1 ||
+        sscanf(job->policy, "%255[!-~]", file) == 1) {
+        const char *slash = strrchr(file, '/');
+        snprintf(text.text, sizeof text.text, "policy:%s", slash != NULL ? slash + 1 : file);
+        return text;
+    }
     return mode_text(
         (struct mode_setting){job->mode, has_backup ? job->backup_workers : job->staleness_bound});
 }

@@ -89,6 +89,7 @@ struct job {
     char compute[128], slow[1024], straggle[128], pause[128];
     /* Of a run in virtual time: the cluster, in a line for people. Empty: processes are real. */
     char cluster[256];
+    char policy[256]; /* The command of --policy; empty: the mode decides. */
 
     /* How the work is spread; decides nothing about results. */
     uint64_t chunk_bytes;
@@ -140,7 +141,7 @@ void job_hash(const struct job *job, enum job_scope scope, uint8_t digest[DIGEST
 
 /* The facts of the job's mode: the only access to it. */
 const struct mode_facts *job_mode(const struct job *job);
-/* As --mode has it. */
+/* As --mode has it, or "policy:mine.py". */
 struct mode_text job_mode_text(const struct job *job);
 void job_set_mode(struct job *job, struct mode_setting setting);
 

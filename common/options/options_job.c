@@ -124,6 +124,7 @@ enum status options_job(const struct options *options, uint64_t examples, struct
     copy_given(job->slow, sizeof job->slow, options->slow);
     copy_given(job->straggle, sizeof job->straggle, options->straggle);
     copy_given(job->pause, sizeof job->pause, options->pause);
+    copy_given(job->policy, sizeof job->policy, options->policy);
     enum status status = job_work(options, examples, job, error);
     if (status == STATUS_OK)
         status = job_optimizer(job, error);

@@ -458,7 +458,7 @@ static int prepare(struct laboratory *l, struct error *error)
         return EXIT_TRAINING_FAILED;
     }
     label(l);
-    account_init(&l->account, &l->failures);
+    account_init(&l->account, &l->failures, plan->options.policy);
     uint32_t processes = plan->options.ps + plan->options.workers + failures_joining(&l->failures);
     if (run_trace_recorder(&l->trace, processes, plan->options.trace_steps, &l->recorder, error) !=
         STATUS_OK)

@@ -283,7 +283,7 @@ static void print_processes(const struct run_plan *plan)
 void run_plan_print(const struct run_plan *plan)
 {
     const struct options *options = &plan->options;
-    fprintf(plan->voice, "%s training on %s%s, ", job_mode_text(&options->job).text,
+    fprintf(plan->voice, "%s training on %s%s, ", job_mode_text(&plan->workload.job).text,
             plan->workload.job.data, plan->cluster != NULL ? " in virtual time" : "");
     print_processes(plan);
     print_model(plan);

@@ -15,9 +15,9 @@
 
 /* --- keeping --------------------------------------------------------------------------------- */
 
-void account_init(struct account *account, const struct failures *failures)
+void account_init(struct account *account, const struct failures *failures, const char *policy)
 {
-    *account = (struct account){.failures = failures};
+    *account = (struct account){.failures = failures, .policy = policy};
 }
 
 void account_free(struct account *account)
@@ -48,6 +48,8 @@ void account_note(struct account *account, uint64_t at_ns, const char *text)
 static enum status write_options(const struct account *account, struct json_writer *writer)
 {
     json_writer_object(writer, "options");
+    if (account->policy != NULL)
+        json_writer_text(writer, "policy", account->policy);
     enum status status = failures_write(account->failures, writer);
     json_writer_end(writer);
     return status;

@@ -27,6 +27,7 @@
 
 struct account {
     const struct failures *failures;
+    const char *policy; /* NULL: the mode decides. */
     struct account_event {
         uint64_t at_ns;
         char *text;
@@ -34,7 +35,8 @@ struct account {
     size_t count, capacity, lost; /* lost: for lack of memory. */
 };
 
-void account_init(struct account *account, const struct failures *failures);
+/* Borrows both. */
+void account_init(struct account *account, const struct failures *failures, const char *policy);
 void account_free(struct account *account);
 
 void account_note(struct account *account, uint64_t at_ns, const char *text);
@@ -47,7 +49,7 @@ enum status account_write(const struct account *account, const struct load *load
  * invalid. */
 struct json *account_read(const char *out);
 
-/* For people, in the lines of a summary: the planned failures, those that happened, and the
+/* For people, in the lines of a summary: the policy, the planned failures, those that happened, and the
  * bottleneck. */
 void account_print(FILE *out, const struct json *account);
 

@@ -189,6 +189,7 @@ struct job specimen_job(enum mode mode)
         .straggle = {mode == MODE_SSP ? 'e' : '\0', 'f'},
         .pause = {mode == MODE_SSP ? 'i' : '\0', 'j'},
         .cluster = {mode == MODE_SSP ? 'g' : '\0', 'h'},
+        .policy = {mode == MODE_SSP ? 'k' : '\0'},
         .chunk_bytes = 4096,
         .chunks_at_layers = mode == MODE_SSP,
         .worker_count = mode == MODE_SSP ? 2 : 3,

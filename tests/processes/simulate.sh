@@ -127,6 +127,10 @@ if short_run; then
     done
     decides decided-loss sync.py --kill worker/1@300ms,ps/1@500ms+50ms --restart 1s --checkpoint-every 10
     [ "$(bits_of "$work/decided-loss")" = "$(bits_of "$work/plain-sync")" ] || fail "sync as a policy, with losses: other bits"
+    says decided-loss "^policy:sync.py training on "
+    says decided-loss "^policy:sync.py, 2 servers, 3 workers: done"
+    command="python3 $policies/sync.py"
+    [ "$(member "$work/decided-loss" policy)$(account decided-loss options.policy)" = "$command$command" ] || fail "no file has the policy"
     decides decided-rule rule.py --mode async --accumulate 9 --kill worker/1@300ms+100ms,ps/1@500ms+50ms --restart 1s --checkpoint-every 10
     [ "$(bits_of "$work/decided-rule")" != "$(bits_of "$work/decided-async")" ] || fail "rates, holding and leaving out change nothing"
     for name in decided-sync decided-async decided-ssp decided-loss decided-rule; do

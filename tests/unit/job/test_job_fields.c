@@ -132,8 +132,8 @@ static bool is_among(const char *member, const char *const *list)
 }
 
 /* Written here once more: that a row moves from one list to another has to be meant. */
-static const char *const labels[] = {"data",  "compute", "slow", "straggle",
-                                     "pause", "cluster", NULL};
+static const char *const labels[] = {"data",  "compute", "slow",   "straggle",
+                                     "pause", "cluster", "policy", NULL};
 static const char *const spread[] = {"steps",       "checkpoint_every", "record",
                                      "keep_scored", "verify_every",     "report_every",
                                      "chunk_bytes", "chunks_at_layers", "worker_count",
@@ -157,6 +157,7 @@ static const char *const without_option[] = {"staleness_bound",
                                              "straggle",
                                              "pause",
                                              "cluster",
+                                             "policy",
                                              "worker_count",
                                              "servers",
                                              "colocated",
