@@ -160,6 +160,67 @@ TEST(a_step_that_is_decided_waits_for_the_sums_of_its_set, 0)
     expect_tally(c, 6, 100 * (1 + 5 + 7));
 }
 
+/* --- a policy ------------------------------------------------------------------------------ */
+
+/* Says one word after the other, and remembers the latest question. */
+struct script {
+    const enum policy_verdict *next;
+    struct policy_gradient asked;
+};
+
+static struct policy_answer say_next(void *context, const struct policy_gradient *gradient)
+{
+    struct script *script = context;
+    script->asked = *gradient;
+    return (struct policy_answer){*script->next++, 1};
+}
+
+TEST(a_policy_holds_ignores_and_closes, 0)
+{
+    static const enum policy_verdict words[] = {POLICY_HOLD,  POLICY_IGNORE, POLICY_AGAIN,
+                                                POLICY_APPLY, POLICY_IGNORE, POLICY_APPLY};
+    struct script script = {words, {0}};
+    const struct policy policy = {.context = &script, .judge = say_next};
+    struct leaf_set set;
+    c->policy = &policy;
+    quorum_deal(c, 4);
+    ck_assert_int_eq(report_run(c, 0, 4, 3), QUORUM_KEPT);
+    ck_assert_uint_eq(script.asked.worker, 3);
+    ck_assert(node_equal(script.asked.node, (struct node){6, 2}) && script.asked.leaves == 8);
+    ck_assert_int_eq(report_run(c, 0, 4, 3), QUORUM_STRANGE); /* It hears of a node once. */
+    ck_assert_int_eq(report_run(c, 0, 4, 0), QUORUM_KEPT);
+    ck_assert_int_eq(report_run(c, 0, 4, 1), QUORUM_KEPT); /* Not made again: held. */
+    ck_assert(script.next == words + 3 && !quorum_set(c, 0, &set));
+    ck_assert(quorum_owes(c, 2) && !quorum_owes(c, 0));
+    ck_assert_int_eq(report_run(c, 0, 4, 2), QUORUM_COUNTED);
+    ck_assert_uint_eq(script.asked.held, 4);
+    ck_assert(quorum_set(c, 0, &set) && !leaf_set_has(&set, 0) && !leaf_set_has(&set, 1));
+    ck_assert_uint_eq(c->dropped.examples, 2);
+    ck_assert_uint_eq(c->dropped.reports, 1);
+    expect_tally(c, 6, 100 * (3 + 5 + 7));
+    ck_assert_int_eq(report_run(c, 1, 4, 2), QUORUM_KEPT); /* Nothing is held of the step before. */
+    ck_assert_uint_eq(script.asked.held, 0);
+    ck_assert_int_eq(report_run(c, 1, 4, 1), QUORUM_COUNTED);
+    expect_tally(c, 2, 100 * 3);
+    ck_assert(script.next == words + 6);
+}
+
+/* A worker that is lost has no report any more that a policy could wait for; its leaves are dealt. */
+TEST(what_a_policy_holds_stays_where_work_is_dealt_anew, 0)
+{
+    static const enum policy_verdict words[] = {POLICY_HOLD, POLICY_HOLD, POLICY_APPLY};
+    struct script script = {words, {0}};
+    const struct policy policy = {.context = &script, .judge = say_next};
+    c->policy = &policy;
+    quorum_deal(c, 2);
+    report_run(c, 0, 2, 0);
+    report(c, 0, (struct node){4, 2}, 1);
+    quorum_deal(c, 1);
+    ck_assert_int_eq(report(c, 0, (struct node){6, 2}, 0), QUORUM_COUNTED);
+    ck_assert_uint_eq(script.asked.held, 6);
+    expect_tally(c, 8, 100 * (1 + 5 + 7));
+}
+
 TEST(it_is_said_what_was_dropped, 0)
 {
     struct work work = {0};
