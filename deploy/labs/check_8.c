@@ -5,7 +5,7 @@
 #define WORKERS   8
 #define STEPS     20
 #define UPDATES   960
-#define TOLERANCE 0.03
+#define TOLERANCE 0.02
 
 struct measured {
     double seconds, bytes;
@@ -48,7 +48,7 @@ void check_8(struct lab_check *check)
     lab_predicted(check, "predict_step_8", eight.seconds);
     lab_predicted(check, "predict_step_16", sixteen.seconds);
     lab_predicted(check, "predict_knee", many / alone);
-    lab_number(check, "bytes", one.bytes, 2 * TOLERANCE);
+    lab_number(check, "bytes", one.bytes, 0.06);
     lab_number(check, "step_1", one.seconds, TOLERANCE);
     lab_number(check, "step_2", step(check, 2).seconds, TOLERANCE);
     lab_number(check, "step_8", eight.seconds, TOLERANCE);

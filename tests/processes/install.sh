@@ -194,6 +194,11 @@ env -i "$class/bin/syncopate" run --data "$class/data" --model softmax --steps 8
     fail "images: the class does not train"
 grep -q '"examples": 5000,' "$work/images/run.json" || fail "images: the class has not 5,000"
 ok "what make class packs needs glibc alone, checks a lab and trains on its 5,000 images"
+cp "$root/deploy/labs/solutions/9/mine.txt" "$work/mine.c"
+"$class/labs/mine.sh" "$work/mine.c" >"$work/mine.log" 2>&1 || fail "mine: the class does not link lab 9"
+env -i "$class/bin/syncopate-mine" lab check 9 --answers "$root/deploy/labs/solutions/9/answers.json" >"$work/lab9.log" 2>&1 ||
+    fail "lab9: wrong in the class"
+ok "in a class lab 9 is one file, compiled and linked with what it has"
 
 echo "not ours" >"$work/a/usr/bin/other"
 make_it uninstall DESTDIR="$work/a" PREFIX=/usr || fail "make uninstall fails"
