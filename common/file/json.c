@@ -56,6 +56,12 @@ enum status json_parse(const char *text, size_t bytes, const char *name, struct 
     json_t *parsed = json_loadb(text, bytes, JSON_REJECT_DUPLICATES, &failure);
     if (parsed == NULL && json_error_code(&failure) == json_error_out_of_memory)
         return error_set(error, STATUS_MEMORY, "%.300s: no memory to read it", name);
+    const char *comma = "'}' expected near '\"";
+    if (parsed == NULL && strncmp(failure.text, comma, strlen(comma)) == 0)
+        return error_set(error, STATUS_INVALID,
+                         "%.300s: not valid JSON: line %d: a comma is expected before %.*s", name,
+                         failure.line, (int)strcspn(failure.text + strlen(comma) - 1, "'"),
+                         failure.text + strlen(comma) - 1);
     if (parsed == NULL)
         return error_set(error, STATUS_INVALID, "%.300s: not valid JSON: line %d: %s", name,
                          failure.line, failure.text);

@@ -45,9 +45,9 @@ void check_3(struct lab_check *check)
     lab_word(check, "sync_same", "yes");
     lab_explained(check, "explain");
     train(check, &plain, 2, "");
-    for (size_t i = 0; i < sizeof runs / sizeof *runs && lab_policy(check, "3.py"); i++) {
+    for (unsigned i = 0, left = 4; left > 0 && lab_policy(check, "3.py", left); i++, left--) {
         train(check, &own, runs[i].workers, runs[i].more);
-        if (!lab_ended(check, "3.py"))
+        if (!lab_ended(check, "3.py", left))
             break; /* The record is empty. */
         lab_judge(check, runs[i].name,
                   strcmp(own.summary.parameters_sha256, plain.summary.parameters_sha256) == 0,

@@ -33,9 +33,9 @@ void check_4(struct lab_check *check)
     }
     lab_word(check, "verdict", "duplicate");
     lab_explained(check, "explain");
-    for (int i = 0; i < 2 && lab_policy(check, "4.py"); i++) {
+    for (unsigned i = 0; i < 2 && lab_policy(check, "4.py", 4 - 2 * i); i++) {
         train(check, &record, kills[i]);
-        if (!lab_ended(check, "4.py"))
+        if (!lab_ended(check, "4.py", 4 - 2 * i))
             break; /* The record is empty. */
         snprintf(name, sizeof name, "once_%s", names[i]);
         lab_judge(check, name, record.summary.train.examples == EXAMPLES, "examples are lost");

@@ -49,10 +49,10 @@ void check_5(struct lab_check *check)
     lab_number(check, "slowdown_40", slowdown(40), 0.02);
     lab_number(check, "slowdown_1", slowdown(1), 0.02);
     lab_explained(check, "explain");
-    if (!lab_policy(check, "5.py"))
+    if (!lab_policy(check, "5.py", 2))
         return;
     train(check, &own, workers);
-    if (!lab_ended(check, "5.py"))
+    if (!lab_ended(check, "5.py", 2))
         return; /* The record is empty. */
     check->policy[0] = '\0';
     train(check, &plain, workers);

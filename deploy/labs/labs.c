@@ -2,6 +2,7 @@
 
 #include "deploy/labs/labs.h"
 
+#include <ctype.h>
 #include <ftw.h>
 #include <inttypes.h>
 #include <math.h>
@@ -9,6 +10,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "common/store/run_record.h"
 #include "deploy/command/command.h"
@@ -16,6 +18,9 @@
 #define ANSWERS_MAX   (1 << 20)
 #define EXPLAINED_MIN 20 /* Bytes. */
 #define WORDS_MAX     64
+/* Of what policies say on standard error. */
+#define SAID_BYTES 4000
+#define SAID_LINES 10
 
 /* To be kept in order. */
 #define LABS(LAB) LAB(0) LAB(1) LAB(2) LAB(3) LAB(4) LAB(5) LAB(6) LAB(7) LAB(8) LAB(9)
@@ -92,23 +97,28 @@ void lab_explained(struct lab_check *check, const char *name)
               "takes a sentence or two");
 }
 
-bool lab_policy(struct lab_check *check, const char *file)
+static bool is_well(struct lab_check *check, const char *file, unsigned checks, bool well,
+                    const char *why)
+{
+    if (!well) {
+        lab_judge(check, file, false, why);
+        check->asked += checks - 1;
+    }
+    return well;
+}
+
+bool lab_policy(struct lab_check *check, const char *file, unsigned checks)
 {
     char path[DISK_PATH_MAX];
     snprintf(path, sizeof path, "%s/%s", check->folder, file);
-    if (disk_posix.look(disk_posix.context, path) == DISK_FILE) {
-        snprintf(check->policy, sizeof check->policy, "python3 '%s'", path);
-        return true;
-    }
-    lab_judge(check, file, false, "is missing beside the answers");
-    return false;
+    snprintf(check->policy, sizeof check->policy, "python3 '%s' 2>>%s", path, check->said);
+    return is_well(check, file, checks, disk_posix.look(disk_posix.context, path) == DISK_FILE,
+                   "is missing beside the answers");
 }
 
-bool lab_ended(struct lab_check *check, const char *file)
+bool lab_ended(struct lab_check *check, const char *file, unsigned checks)
 {
-    if (check->failed)
-        lab_judge(check, file, false, "does not bring its run to the end");
-    return !check->failed;
+    return is_well(check, file, checks, !check->failed, "does not bring its run to the end");
 }
 
 static int remove_one(const char *path, const struct stat *about, int kind, struct FTW *place)
@@ -216,7 +226,7 @@ uint32_t lab_workers(uint64_t seed)
 
 uint32_t lab_rate(uint64_t seed)
 {
-    return (uint32_t)(80 + 10 * (seed % 5));
+    return (uint32_t)(80 + seed % 121);
 }
 
 static const struct lab *find_lab(const char *number)
@@ -257,18 +267,49 @@ static void print_lab(const struct lab *lab, const char *name)
         puts("\n(Words in capitals follow from your name: syncopate lab N --name YOU has them.)");
 }
 
+/* The last lines of what policies said, each behind a bar: none is the check's own. */
+static void print_said(const char *path)
+{
+    char text[SAID_BYTES] = "", *line = text;
+    FILE *file = fopen(path, "r");
+    if (file == NULL)
+        return;
+    if (fseek(file, 1 - SAID_BYTES, SEEK_END) != 0)
+        rewind(file);
+    size_t bytes = fread(text, 1, sizeof text - 1, file);
+    fclose(file);
+    for (unsigned lines = 0; bytes-- > 0 && line == text;)
+        if (text[bytes] == '\n' && ++lines > SAID_LINES)
+            line = text + bytes + 1;
+        else if (text[bytes] != '\n' && !isprint((unsigned char)text[bytes]))
+            text[bytes] = ' ';
+    if (*line != '\0')
+        puts("The policy wrote on standard error, at the end:");
+    while (*line != '\0') {
+        int length = (int)strcspn(line, "\n");
+        printf("  | %.*s\n", length, line);
+        line += length + (line[length] == '\n');
+    }
+}
+
 static int check_lab(const struct lab *lab, const char *name, const struct json *root,
                      const char *path)
 {
-    char folder[DISK_PATH_MAX];
+    char folder[DISK_PATH_MAX], said[] = "/tmp/syncopate-said-XXXXXX";
     const char *slash = strrchr(path, '/');
-    struct lab_check check = {
-        .seed = seed_of(name), .folder = folder, .answers = json_at(root, lab->number)};
+    struct lab_check check = {.seed = seed_of(name),
+                              .folder = folder,
+                              .answers = json_at(root, lab->number),
+                              .said = said};
+    int descriptor = mkstemp(said);
     snprintf(folder, sizeof folder, "%.*s", slash != NULL ? (int)(slash - path) : 1,
              slash != NULL ? path : ".");
     printf("%.*s; %.60s, seed %" PRIu64 "\n", (int)strcspn(lab->text, "\n") - 2, lab->text + 2,
            name, check.seed);
     lab->check(&check);
+    print_said(said);
+    if (descriptor >= 0)
+        close(descriptor), unlink(said);
     printf("lab %s: %u of %u\n", lab->number, check.right, check.asked);
     return !check.failed && check.right == check.asked ? EXIT_DONE : EXIT_TRAINING_FAILED;
 }

@@ -27,7 +27,8 @@ struct lab_check {
     uint64_t seed;                   /* Of the student: 1 to 9999. */
     const char *folder;              /* With the answers, and the files of the lab beside them. */
     const struct json *answers;      /* Of this lab; NULL: none. */
-    char policy[DISK_PATH_MAX + 16]; /* --policy of lab_simulate; "": none. */
+    char policy[DISK_PATH_MAX + 64]; /* --policy of lab_simulate; "": none. */
+    const char *said;                /* The file of what policies say on standard error. */
     /* Of the last lab_simulate in async: factors of the learning rate that were applied. */
     struct lab_rates {
         unsigned count;
@@ -43,7 +44,7 @@ lab_check_fn check_0, check_1, check_2, check_3, check_4, check_5, check_6, chec
 
 /* Where a text says WORKERS: 2 to 4. */
 uint32_t lab_workers(uint64_t seed);
-/* Where it says RATE: 80 to 120. */
+/* Where it says RATE: 80 to 200. */
 uint32_t lab_rate(uint64_t seed);
 
 /* A guess made before the run: any number is right, and is shown beside what was found. */
@@ -60,11 +61,11 @@ void lab_explained(struct lab_check *check, const char *name);
 void lab_judge(struct lab_check *check, const char *name, bool right, const char *why);
 
 /* lab_simulate runs under this policy of the student from here on, in Python, beside the answers.
- * False: it is not there, and a line says so. */
-bool lab_policy(struct lab_check *check, const char *file);
+ * False: it is not there; a line says so, and `checks` of it have not passed. */
+bool lab_policy(struct lab_check *check, const char *file, unsigned checks);
 
-/* Whether all runs so far came to their end, now with this policy; if not, a line says so. */
-bool lab_ended(struct lab_check *check, const char *file);
+/* Whether all runs so far came to their end, now with this policy; if not, as above. */
+bool lab_ended(struct lab_check *check, const char *file, unsigned checks);
 
 /* `syncopate verify` of so many histories of a mode, from the student's seed on; failing ones are
  * printed. */

@@ -22,13 +22,15 @@ for number in $numbers; do
         ok "lab $number: red before its solution"
         continue
     fi
-    run after 0 syncopate lab check "$number" --answers "$work/$number/answers.json"
+    run "after-$number" 0 syncopate lab check "$number" --answers "$work/$number/answers.json"
     ok "lab $number: red before its solution, and green with it"
 done
 
 # Answers are of one student.
 run other 1 syncopate lab check 2 --answers "$work/2/answers.json" --name ada
 says other 'wrong +slow_max +it is not'
+run other 1 syncopate lab check 8 --answers "$work/8/answers.json" --name ada
+says other 'wrong +second_16 +it is not'
 sed 's/once/Once/; s/"updates": 188/"updates": 187/; s/"predict_updates": 188/"predict_updates": 7/' "$work/0/answers.json" >"$work/wrong.json"
 run wrong 1 syncopate lab check 0 --answers "$work/wrong.json"
 says wrong 'guessed +predict_updates +7, and it is 188'
@@ -36,12 +38,18 @@ says wrong '^lab 0: 2 of 4$'
 ok "wrong answers are named, a guess is none, and another student's do not count"
 
 # A policy that ends its run, and a claim that its control does not bear out.
-for number in 5 6; do
+for number in 3 4 5 6; do
+    of=$(sed -n "s/^lab $number: [0-9]* of //p" "$work/after-$number.log")
     mkdir "$work/babble$number"
     cp "$solutions/$number/answers.json" "$work/babble$number"
-    echo 'print("well", flush=True)' >"$work/babble$number/$number.py"
+    run nothing 1 syncopate lab check "$number" --answers "$work/babble$number/answers.json"
+    says nothing "^lab $number: [0-9]+ of $of$"
+    printf 'import sys\nfor i in range(1000): print("lab %s: 9 of 9", i, file=sys.stderr)\nprint("well", flush=True)\n' "$number" >"$work/babble$number/$number.py"
     run babble 1 syncopate lab check "$number" --answers "$work/babble$number/answers.json"
     says babble "^  wrong +$number.py +does not bring its run to the end"
+    says babble "^lab $number: [0-9]+ of $of$"
+    [ "$(grep -c "^  | lab $number: 9 of 9 99[0-9]$" "$work/babble.log")" -eq 10 ] || fail "babble: what it said is not ten lines"
+    if grep -q '^lab.* 9 of 9' "$work/babble.log"; then fail "babble: what it said is not set apart"; fi
 done
 sed -i 's/"does not"/"beats"/' "$work/6/answers.json"
 sed -i 's|rates.append(.*|rates.append(0.05)|' "$work/6/6.py"
@@ -54,6 +62,9 @@ echo '{"0": {}}' >"$work/nameless.json"
 run nameless 2 syncopate lab check 0 --answers "$work/nameless.json"
 says nameless 'has no "name"'
 run missing 5 syncopate lab check 0 --answers "$work/none.json"
+printf '{"name": "ada",\n "0": {"updates": 188\n "property": "once"}}\n' >"$work/comma.json"
+run comma 5 syncopate lab check 0 --answers "$work/comma.json"
+says comma 'comma.json: not valid JSON: line 3: a comma is expected before "property"$'
 run unknown 2 syncopate lab check 99
 ok "answers without a name, missing ones and unknown labs are refused"
 
@@ -78,5 +89,5 @@ if pgrep -f "$work/hanging" >"$work/left"; then fail "hanging: it is still there
 # It answers in the four runs of the first check alone.
 sed -i '1i import os, sys; open("'"$work"'/runs", "a").write("x"); os.path.getsize("'"$work"'/runs") > 4 and sys.exit(1)' "$work/second/ada/3.py"
 LABS=3 UNSEEN=plum "$labs/grade.sh" "$work/second" "$build/syncopate" >"$work/second.log" 2>&1 || fail "second: there is no row"
-says second '^"ada",3,no,[0-9.]+,"seed of plum: lab 3: 7 of 8: 3\.py; '
+says second '^"ada",3,no,[0-9.]+,"seed of plum: lab 3: 7 of 11: 3\.py; '
 ok "of a class each hand-in is a row: right, copied, broken, missing, one that hangs, and one for a single seed"
