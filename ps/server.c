@@ -73,8 +73,7 @@ struct actor {
 struct server {
     struct server_options options;
     char address[ADDRESS_MAX], bound[ADDRESS_MAX];
-    struct cores cores;
-    bool cores_made;
+    struct cores cores; /* Its router is NULL until they are made. */
     struct endpoint *listening;
     struct endpoint *upstream; /* To server 0; NULL on server 0. */
     struct mailbox inbox;      /* Of the router thread. */
@@ -83,10 +82,10 @@ struct server {
     struct actor owners[OWNER_THREADS_MAX];
     uint32_t owner_threads; /* 0: the router thread is the owner. */
     atomic_int stop_code;   /* 0: go on. Written by the one who asks, read by the router thread. */
-    atomic_bool abandoned;  /* The same. */
+    atomic_bool abandoned;  /* The same, until it is heeded. */
     atomic_bool enough;     /* The same; the rest is the router thread's: */
     char enough_why[MESSAGE_TEXT_MAX];
-    bool stop_sent, abandoned_noted, enough_sent;
+    bool stop_sent;
     bool holds_run;      /* As last seen. */
     int occupied;        /* The descriptor that shows it to others, or -1. */
     bool without_owners; /* There was no memory for them. */
@@ -229,7 +228,6 @@ enum status server_create(struct server **server, const struct server_options *o
         status = write_port_file(s, error);
     if (status == STATUS_OK && make_cores(s) != STATUS_OK)
         status = error_set(error, STATUS_MEMORY, "out of memory");
-    s->cores_made = status == STATUS_OK;
     if (status != STATUS_OK)
         server_destroy(server);
     return status;
@@ -242,7 +240,7 @@ void server_destroy(struct server **server)
         return;
     const struct transport_operations *transport = s->options.transport->operations;
     bool gave_up =
-        s->cores_made && router_joining(s->cores.router)->exit_code == EXIT_START_TIMEOUT;
+        s->cores.router != NULL && router_joining(s->cores.router)->exit_code == EXIT_START_TIMEOUT;
     transport->close(&s->upstream, gave_up ? GIVE_UP_MS : LAST_WORDS_MS);
     transport->close(&s->listening, gave_up ? GIVE_UP_MS : LAST_WORDS_MS);
     if (s->occupied >= 0)
@@ -252,8 +250,7 @@ void server_destroy(struct server **server)
     mailbox_free(&s->checkpointer.mailbox);
     for (uint32_t i = 0; i < OWNER_THREADS_MAX; i++)
         mailbox_free(&s->owners[i].mailbox);
-    if (s->cores_made)
-        cores_free(&s->cores);
+    cores_free(&s->cores);
     free(s);
     *server = NULL;
 }
@@ -560,15 +557,11 @@ static void take_inbox(struct server *server)
 /* A signal becomes a message like any other. */
 static void pass_on_stop(struct server *server)
 {
-    if (atomic_load(&server->abandoned) && !server->abandoned_noted) {
-        server->abandoned_noted = true;
+    if (atomic_exchange(&server->abandoned, false))
         cores_abandon(&server->cores);
-    }
     /* Before training starts an end of server 0 alone would not reach members that are still to
      * come. */
-    if (atomic_load(&server->enough) && !server->enough_sent &&
-        cores_have_started(&server->cores)) {
-        server->enough_sent = true;
+    if (cores_have_started(&server->cores) && atomic_exchange(&server->enough, false)) {
         cores_enough(&server->cores, server->enough_why, &server->outbox);
         flush(server);
     }
