@@ -145,23 +145,16 @@ static enum status compute(struct node_gradient *g, const float *parameters,
     return status;
 }
 
-static enum status sum_diverged(const struct step_shape *shape, struct node node,
-                                struct error *error)
-{
-    return error_set(error, STATUS_DIVERGED,
-                     "training diverged: the sum of the gradients of step %llu, leaves %u to %u is "
-                     "not finite",
-                     (unsigned long long)shape->step, node.first_leaf,
-                     node.first_leaf + node.leaf_count - 1);
-}
-
 /* Which leaf made the sum not finite. Computing them again costs less than looking at every leaf
- * of every step. */
+ * of every step; where parts were reported it cannot be done, for the parameters may be others. */
 static enum status explain(struct node_gradient *g, const float *parameters,
                            const struct step_shape *shape, struct node node, float *gradient,
-                           struct error *error)
+                           bool reported, struct error *error)
 {
-    for (uint32_t leaf = node.first_leaf; leaf < node.first_leaf + node.leaf_count; leaf++) {
+    uint32_t end = node.first_leaf + node.leaf_count;
+    if (reported && node.leaf_count == 1)
+        return diverged(shape->step, node.first_leaf, error);
+    for (uint32_t leaf = node.first_leaf; leaf < end && !reported; leaf++) {
         struct score score = {0};
         if (!has_some(shape->set, (struct node){leaf, 1}))
             continue;
@@ -172,7 +165,10 @@ static enum status explain(struct node_gradient *g, const float *parameters,
         if (status != STATUS_OK)
             return status;
     }
-    return sum_diverged(shape, node, error);
+    return error_set(error, STATUS_DIVERGED,
+                     "training diverged: the sum of the gradients of step %llu, leaves %u to %u is "
+                     "not finite",
+                     (unsigned long long)shape->step, node.first_leaf, end - 1);
 }
 
 /* What was reported of a node's gradient. */
@@ -182,7 +178,7 @@ struct report {
     const struct score *score;
     uint64_t not_finite; /* Examples, before. */
     uint64_t finite;     /* All of it is, from this element on. */
-    bool reported, stopped;
+    bool stopped;
 };
 
 static void tell_ready(void *context, uint64_t first)
@@ -193,16 +189,7 @@ static void tell_ready(void *context, uint64_t first)
     if (report->stopped)
         return;
     report->finite = first;
-    report->reported = true;
     report->ready->tell(report->ready->context, first);
-}
-
-/* The parameters may be others by now: nothing can be computed again. */
-static enum status explain_reported(const struct step_shape *shape, struct node node,
-                                    struct error *error)
-{
-    return node.leaf_count == 1 ? diverged(shape->step, node.first_leaf, error)
-                                : sum_diverged(shape, node, error);
 }
 
 enum status node_gradient_compute(struct node_gradient *node_gradient, const float *parameters,
@@ -229,8 +216,8 @@ enum status node_gradient_compute(struct node_gradient *node_gradient, const flo
                                  ready != NULL ? &tell : NULL, error);
     /* A sum with a part that is not finite stays so. */
     if (status == STATUS_OK && !kernels_all_finite(gradient, report.finite))
-        status = report.reported ? explain_reported(shape, node, error)
-                                 : explain(g, parameters, shape, node, gradient, error);
+        status = explain(g, parameters, shape, node, gradient, report.finite < g->source->elements,
+                         error);
     note_time(g, node.leaf_count - 1);
     return status;
 }

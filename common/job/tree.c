@@ -44,31 +44,16 @@ bool tree_has(uint32_t leaf_count, struct node node)
     return true;
 }
 
-/* Walk down from the root to node, noting the last parent and sibling passed. */
-static void family(uint32_t leaf_count, struct node node, struct node *parent, struct node *sibling)
+struct node tree_sibling(uint32_t leaf_count, struct node node)
 {
-    struct node at = tree_root(leaf_count);
+    struct node at = tree_root(leaf_count), sibling;
     assert(node.leaf_count > 0 && node_within(node, at) && !node_equal(node, at));
     do {
-        *parent = at;
-        bool found = descend(*parent, node, &at, sibling);
+        bool found = descend(at, node, &at, &sibling);
         assert(found);
         (void)found;
     } while (!node_equal(at, node));
-}
-
-struct node tree_sibling(uint32_t leaf_count, struct node node)
-{
-    struct node parent, sibling;
-    family(leaf_count, node, &parent, &sibling);
     return sibling;
-}
-
-struct node tree_parent(uint32_t leaf_count, struct node node)
-{
-    struct node parent, sibling;
-    family(leaf_count, node, &parent, &sibling);
-    return parent;
 }
 
 /* The largest subtree that starts with leaf `first` and has at most `count` leaves. */

@@ -46,6 +46,13 @@ static inline bool node_within(struct node inner, struct node outer)
     return inner.first_leaf >= outer.first_leaf && inner_end <= outer_end;
 }
 
+/* The parent of two siblings. */
+static inline struct node node_parent(struct node a, struct node b)
+{
+    return (struct node){a.first_leaf < b.first_leaf ? a.first_leaf : b.first_leaf,
+                         a.leaf_count + b.leaf_count};
+}
+
 /* Split a node of two or more leaves. */
 void tree_children(struct node node, struct node *left, struct node *right);
 
@@ -54,7 +61,6 @@ bool tree_has(uint32_t leaf_count, struct node node);
 
 /* The other child of node's parent. node must be in the tree and not its root. */
 struct node tree_sibling(uint32_t leaf_count, struct node node);
-struct node tree_parent(uint32_t leaf_count, struct node node);
 
 /* The fewest nodes that together cover exactly leaves [first, first + count), in leaf order. The
  * run must lie within the tree. Returns how many were written; 0 when count is 0. */

@@ -132,9 +132,9 @@ enum aggregator_result aggregator_offer(struct aggregator *aggregator, struct no
             frame_release(gradient);
             return AGGREGATOR_MEMORY;
         }
+        node = node_parent(node, aggregator->parts[i].node);
         part_remove(aggregator, i);
         gradient = sum;
-        node = tree_parent(aggregator->leaf_count, node);
     }
     aggregator->parts[aggregator->part_count++] = (struct aggregator_part){node, gradient};
     return node.leaf_count == aggregator->leaf_count ? AGGREGATOR_COMPLETE : AGGREGATOR_WAITING;

@@ -230,7 +230,7 @@ static bool add_node(struct open_step *open, uint32_t leaf_count, struct statist
             break;
         tally_add(&added.tally, &open->nodes[i].tally);
         open->nodes[i] = open->nodes[--open->node_count];
-        added.node = tree_parent(leaf_count, added.node);
+        added.node = node_parent(added.node, sibling);
     }
     open->nodes[open->node_count++] = added;
     return added.node.leaf_count == leaf_count;

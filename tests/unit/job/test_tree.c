@@ -116,8 +116,8 @@ static void check_family(uint32_t n, struct node node)
         return;
     struct node left, right;
     tree_children(node, &left, &right);
-    ck_assert(node_equal(tree_parent(n, left), node));
-    ck_assert(node_equal(tree_parent(n, right), node));
+    ck_assert(node_equal(node_parent(left, right), node));
+    ck_assert(node_equal(node_parent(right, left), node));
     ck_assert(node_equal(tree_sibling(n, left), right));
     ck_assert(node_equal(tree_sibling(n, right), left));
     check_family(n, left);

@@ -171,7 +171,7 @@ TEST_PLAIN(any_mixture_of_nodes_in_any_order_gives_the_same_bits)
             struct node node = {random_below(&sequence, leaf_count), 1};
             for (uint32_t up = random_below(&sequence, 4); up > 0; up--)
                 if (node.leaf_count < leaf_count)
-                    node = tree_parent(leaf_count, node);
+                    node = node_parent(node, tree_sibling(leaf_count, node));
             result = offer(&aggregator, node);
         }
         check_root(&aggregator, leaf_count);
