@@ -65,6 +65,7 @@ static struct engine_options engine_options_of(struct check_run *x)
         .stop_host = from->stop_host,
         .tamper = from->tamper,
         .overlap = from->overlap,
+        .policy = from->job->policy[0] != '\0' ? &simulated_work_policy : NULL,
         .trusting = from->seed / 24 % 4 > 0, /* 8 histories that follow each other, and not 24. */
         .verbose = from->verbose,
     };

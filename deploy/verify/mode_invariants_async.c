@@ -74,6 +74,12 @@ static enum verdict async_judge(const struct oracle *w, const struct oracle_chun
     return is_too_stale(w, chunk, exchange) ? VERDICT_STALE : VERDICT_APPLIED;
 }
 
+static float rate_of(const struct oracle *w, const struct message_exchange *exchange)
+{
+    bool decided = w->job->policy[0] != '\0';
+    return decided ? simulated_work_policy.rate(NULL, 0, exchange->count) : 0;
+}
+
 static void async_take(struct oracle *w, struct oracle_server *server, const struct packet *packet,
                        uint32_t sender)
 {
@@ -97,6 +103,7 @@ static void async_take(struct oracle *w, struct oracle_server *server, const str
                      &(struct model_update){.version = chunk->version,
                                             .batches = chunk->had,
                                             .staleness = w->expected.staleness,
+                                            .rate = rate_of(w, exchange),
                                             .examples = exchange->examples,
                                             .gradients = 1,
                                             .first = range->first,

@@ -18,6 +18,8 @@ static double rate_of(const struct job *job, const struct model_update *u)
     }
     if (u->batches < s->warmup_steps)
         rate *= s->warmup_from + (1 - s->warmup_from) * (at + 1) / (double)s->warmup_steps;
+    if (u->rate > 0)
+        rate *= (double)u->rate;
     if (job->staleness_rate == STALENESS_RATE_INVERSE && u->staleness > 1)
         rate /= (double)u->staleness;
     if (job->staleness_rate == STALENESS_RATE_CONSTANT && job->worker_count > 2)

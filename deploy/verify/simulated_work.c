@@ -54,6 +54,20 @@ static uint64_t number_of(const struct simulated_work *work, uint64_t step, uint
     return scramble(leaf_number + 0x9e3779b97f4a7c15u * element);
 }
 
+static float policy_rate(void *context, uint64_t ticket, uint64_t count)
+{
+    (void)context, (void)ticket;
+    return 1 / (float)(1 + count % 3);
+}
+
+static struct policy_answer policy_judge(void *context, const struct policy_gradient *gradient)
+{
+    return (struct policy_answer){POLICY_APPLY,
+                                  policy_rate(context, gradient->ticket, gradient->count)};
+}
+
+const struct policy simulated_work_policy = {.judge = policy_judge, .rate = policy_rate};
+
 bool simulated_work_is_bad(const struct simulated_work *work, uint64_t step)
 {
     return work->bad_one_in > 0 && !job_mode(work->job)->steps &&
@@ -223,6 +237,8 @@ void model_state_free(struct model_state *state)
 static float rate_of(const struct job *job, const struct model_update *update)
 {
     double rate = (double)schedule_learning_rate(&job->schedule, update->batches);
+    if (update->rate > 0)
+        rate = (double)((float)rate * update->rate);
     if (job->staleness_rate == STALENESS_RATE_INVERSE && update->staleness > 0)
         rate /= (double)update->staleness;
     if (job->staleness_rate == STALENESS_RATE_CONSTANT && job->worker_count > 1)

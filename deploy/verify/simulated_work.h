@@ -20,6 +20,7 @@
 #include "common/job/tree.h"
 #include "common/store/checkpoint.h"
 #include "deploy/engine/computing.h"
+#include "ps/work/policy.h"
 
 enum work_kind { WORK_EXACT, WORK_UNIFORM, WORK_MIXED, WORK_KIND_COUNT };
 
@@ -38,6 +39,9 @@ void simulated_work_free(struct simulated_work *work);
 
 /* What the workers of a cluster compute; its context is `work`. Their scores add up. */
 struct computing simulated_work_computing(struct simulated_work *work);
+
+/* The policy of jobs that have one: each gradient is applied, at a rate that follows from its count. */
+extern const struct policy simulated_work_policy;
 
 /* Whether a batch is one that cannot be computed; the same for whoever tries. */
 bool simulated_work_is_bad(const struct simulated_work *work, uint64_t step);
@@ -73,6 +77,7 @@ struct model_update {
     uint64_t version;             /* From this one to the next. */
     uint64_t batches;             /* That there were before the last one in it. */
     uint64_t staleness;           /* Of the gradient. */
+    float rate;                   /* Of a policy; 0: there is none. */
     uint32_t examples, gradients; /* In the sum; batches that it is of. */
     uint64_t first, count;
     const float *gradient; /* [count] */
