@@ -24,11 +24,11 @@
 #include "common/progress/record.h"
 
 struct lab_check {
-    uint64_t seed;                   /* Of the student: 1 to 9999. */
-    const char *folder;              /* With the answers, and the files of the lab beside them. */
-    const struct json *answers;      /* Of this lab; NULL: none. */
-    char policy[DISK_PATH_MAX + 64]; /* --policy of lab_simulate; "": none. */
-    const char *said;                /* The file of what policies say on standard error. */
+    uint64_t seed;              /* Of the student: 1 to 9999. */
+    const char *folder;         /* With the answers, and the files of the lab beside them. */
+    const struct json *answers; /* Of this lab; NULL: none. */
+    char policy[80];            /* --policy of lab_simulate; "": none. */
+    const char *said;           /* The file of what policies say on standard error. */
     /* Of the last lab_simulate in async: factors of the learning rate that were applied. */
     struct lab_rates {
         unsigned count;

@@ -171,7 +171,7 @@ static const char *read_answer(const struct policy_child *p, const char *word,
     if (steps && answer->rate != 1)
         return "a step's gradient has no rate of its own";
     if (!steps && answer->verdict == POLICY_HOLD && !job_accumulates(p->job))
-        return "what may be held, --accumulate says, and it is 1";
+        return "without --accumulate G nothing is held";
     return NULL;
 }
 

@@ -22,7 +22,9 @@ for number in $numbers; do
         ok "lab $number: red before its solution"
         continue
     fi
-    run "after-$number" 0 syncopate lab check "$number" --answers "$work/$number/answers.json"
+    mv "$work/$number" "$work/O'Brien $number"
+    run "after-$number" 0 syncopate lab check "$number" --answers "$work/O'Brien $number/answers.json"
+    mv "$work/O'Brien $number" "$work/$number"
     ok "lab $number: red before its solution, and green with it"
 done
 
@@ -58,10 +60,13 @@ for wrong in mean_rate varies claim_high claim_low; do says claim "wrong +$wrong
 says claim '^lab 6: 6 of 10$'
 ok "a policy that ends its run is wrong, and so is a claim against the unseen seeds"
 
-echo '{"0": {}}' >"$work/nameless.json"
-run nameless 2 syncopate lab check 0 --answers "$work/nameless.json"
-says nameless 'has no "name"'
+for name in '' '"name": "", '; do
+    echo "{$name\"0\": {}}" >"$work/nameless.json"
+    run nameless 2 syncopate lab check 0 --answers "$work/nameless.json"
+    says nameless 'has no "name"'
+done
 run missing 5 syncopate lab check 0 --answers "$work/none.json"
+says missing 'none.json: is not there; syncopate lab 0 says what it has'
 printf '{"name": "ada",\n "0": {"updates": 188\n "property": "once"}}\n' >"$work/comma.json"
 run comma 5 syncopate lab check 0 --answers "$work/comma.json"
 says comma 'comma.json: not valid JSON: line 3: a comma is expected before "property"$'

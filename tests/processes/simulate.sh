@@ -169,7 +169,7 @@ if short_run; then
     breaks twice 'printf "{}\n{}\n"' "it said more than one line; question 5"
     breaks other 'echo "{\"do\": \"give\"}"' ".*a gradient is applied, held, ignored, made again or closes; question 5"
     breaks rate 'echo "{\"do\": \"apply\", \"rate\": -1}"' ".*a rate is above 0, and at most 1000000; question 5"
-    breaks hold 'echo "{\"do\": \"hold\"}"' ".*what may be held, --accumulate says, and it is 1; question 5"
+    breaks hold 'echo "{\"do\": \"hold\"}"' ".*without --accumulate G nothing is held; question 5"
     breaks end 'exit 3' "it ended with exit code 3; question 5"
     breaks kill 'kill -9 $$' "it was ended by signal 9; question 5"
     breaks still 'echo "{\"do\": \"hold\"}"' "it lets nothing go on: is something held that never closes?" sync
