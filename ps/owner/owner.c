@@ -353,7 +353,7 @@ static bool send_snapshot_array(struct owner *owner, struct owned *owned, uint32
 static void note_update(const struct chunk *chunk, const struct pending *made,
                         const struct outbox *outbox)
 {
-    event(outbox->listener, made->examples > 0 ? EVENT_UPDATED : EVENT_SKIPPED,
+    event(outbox->listener, made->examples != 0 ? EVENT_UPDATED : EVENT_SKIPPED,
           .chunk = chunk->index, .version = chunk->version, .members = made->members,
           .examples = made->examples, .staleness = made->staleness);
 }
@@ -409,21 +409,21 @@ static void handle_snapshot(struct owner *owner, const struct packet *packet, st
     for (uint32_t i = 0; i < owner->owned_count; i++) {
         update_log_drop(&owner->owned[i].log, packet->message.cut.recorded);
         possible = possible && owner->owned[i].shard.chunk.batches <= step;
-        owner->owned[i].snapshot_step = UINT64_MAX;
     }
-    owner->to_snapshot = 0;
-    if (!possible || owner->owned_count == 0) {
+    for (uint32_t i = 0; i < owner->owned_count; i++)
+        owner->owned[i].snapshot_step = possible ? step : UINT64_MAX;
+    owner->to_snapshot = possible ? owner->owned_count : 0;
+    if (owner->to_snapshot == 0) {
         owner_snapshot_done(owner, step, possible, outbox);
         return;
     }
-    owner->to_snapshot = owner->owned_count;
+    /* All groups or none, whatever becomes of the snapshot. */
     for (uint32_t i = 0; i < owner->owned_count; i++)
-        owner->owned[i].snapshot_step = step;
-    for (uint32_t i = 0; i < owner->owned_count;
-         i++) /* All groups or none, whatever becomes of the snapshot. */
         if (owner->owned[i].shard.chunk.batches == step &&
-            !close_group(owner, &owner->owned[i], outbox))
+            !close_group(owner, &owner->owned[i], outbox)) {
+            snapshot_fails(owner, step, outbox);
             return;
+        }
     for (uint32_t i = 0; i < owner->owned_count; i++)
         if (owner->owned[i].shard.chunk.batches == step && owner->owned[i].snapshot_step == step)
             snapshot_chunk(owner, &owner->owned[i], outbox);

@@ -88,8 +88,11 @@ enum status group_close(struct chunk *chunk)
 {
     if (chunk->pending.members == 0)
         return STATUS_OK;
-    chunk->batches--;
-    return apply_held(chunk);
+    chunk->batches--; /* The update counts it again. */
+    enum status status = apply_held(chunk);
+    if (status != STATUS_OK)
+        chunk->batches++;
+    return status;
 }
 
 enum status group_add(struct chunk *chunk, const struct chunk_gradient *gradient)

@@ -1,9 +1,9 @@
-/* test_owner_memory.c - an owner without memory for a cut, or for itself.
+/* test_owner_memory.c - an owner without memory for a cut, for an update, or for itself.
  *
  * These functions are this program's own first (Makefile: --wrap), and fail when they are told to. */
 /* wraps: frame_create aligned_alloc calloc */
 
-#include "ps/owner/owner.h"
+#include "ps/owner/owner_state.h"
 
 #include <limits.h>
 #include <stdlib.h>
@@ -54,11 +54,12 @@ struct fixture {
     struct post post;
 };
 
-static void open_fixture(struct fixture *f)
+static void open_fixture(struct fixture *f, enum mode mode, uint32_t accumulate)
 {
     struct error error;
     memset(f, 0, sizeof *f);
-    f->job = small_job(MODE_SYNC, 2, 1);
+    f->job = small_job(mode, 2, 1);
+    f->job.accumulate = accumulate;
     f->job.optimizer = optimizer_find("adagrad")->defaults;
     strcpy(f->job.optimizer.name, "adagrad");
     ck_assert_msg(plan_create(&f->plan, &f->job, 0, 99, &error) == STATUS_OK, "%s", error.text);
@@ -78,10 +79,15 @@ static void close_fixture(struct fixture *f)
     job_free(&f->job);
 }
 
-/* Whether a cut at version 0, where all chunks are, was taken; and how many arrays came of it. */
-static bool cut(struct fixture *f, unsigned fails_at, unsigned *arrays)
+static bool has_ended(struct fixture *f)
 {
-    struct packet packet = {.message.kind = MESSAGE_CUT};
+    return post_find(&f->post, TO_COORDINATOR, MESSAGE_STOP) != NULL;
+}
+
+/* Whether a cut after so many batches was taken; and how many arrays came of it. */
+static bool cut(struct fixture *f, uint64_t step, unsigned fails_at, unsigned *arrays)
+{
+    struct packet packet = {.message = {.kind = MESSAGE_CUT, .cut.step = step}};
     post_clear(&f->post);
     calls = 0;
     fail_at = fails_at;
@@ -97,12 +103,54 @@ TEST_TIMES(a_cut_that_memory_lacks_for_is_given_up_and_the_next_one_is_whole, 4)
 {
     struct fixture f;
     unsigned arrays;
-    open_fixture(&f);
-    ck_assert(!cut(&f, (unsigned)_i + 1, &arrays));
+    open_fixture(&f, MODE_SYNC, 0);
+    ck_assert(!cut(&f, 0, (unsigned)_i + 1, &arrays));
     ck_assert_uint_eq(arrays, 2 * (unsigned)_i + 1); /* And nothing of the chunks behind it. */
     ck_assert_ptr_nonnull(post_log(&f.post, "out of memory for a checkpoint"));
-    ck_assert(cut(&f, 0, &arrays));
+    ck_assert(cut(&f, 0, 0, &arrays));
     ck_assert_uint_eq(arrays, 8);
+    close_fixture(&f);
+}
+
+static void push(struct fixture *f, uint32_t chunk, struct node node, struct frame *gradient)
+{
+    const struct message_exchange exchange = {
+        .chunk = chunk, .gradient = true, .node = node, .examples = 2 * node.leaf_count};
+    struct packet packet = {.message = {.kind = MESSAGE_EXCHANGE, .exchange = exchange},
+                            .payload = frame_retain(gradient)};
+    owner_handle(f->owner, &packet, 0, &f->post.outbox);
+}
+
+/* A reader has the values, so that they are not written in place. */
+TEST_PLAIN(a_group_that_memory_lacks_for_is_the_end_and_not_in_a_cut)
+{
+    struct fixture f;
+    unsigned arrays;
+    open_fixture(&f, MODE_ASYNC, 4);
+    struct frame *read = frame_retain(f.owner->owned[0].shard.chunk.values);
+    for (uint32_t chunk = 0; chunk < 2; chunk++)
+        push(&f, chunk, tree_root(4), read);
+    ck_assert(!cut(&f, 1, 1, &arrays) && has_ended(&f));
+    ck_assert_uint_eq(arrays + f.owner->owned[1].shard.chunk.version, 0);
+    frame_release(read);
+    close_fixture(&f);
+}
+
+/* Each half has a reader, and their sum needs memory. */
+TEST_PLAIN(a_step_that_memory_lacks_for_is_the_end_and_not_left_out)
+{
+    struct fixture f;
+    open_fixture(&f, MODE_BACKUP, 0);
+    struct shard *shard = &f.owner->owned[0].shard;
+    struct frame *half = frame_of(1, 16);
+    push(&f, 0, (struct node){0, 2}, half);
+    shard->rules->close_step(shard, &(struct message_close){0}, &(struct leaf_set){.bits = {15}});
+    calls = 0;
+    fail_at = 1;
+    push(&f, 0, (struct node){2, 2}, half);
+    ck_assert(has_ended(&f));
+    ck_assert_uint_eq(shard->chunk.version, 0);
+    frame_release(half);
     close_fixture(&f);
 }
 
@@ -110,7 +158,7 @@ TEST_TIMES(a_cut_that_memory_lacks_for_is_given_up_and_the_next_one_is_whole, 4)
 TEST_TIMES(an_owner_is_made_whole_or_not_at_all, 2 * MODE_COUNT)
 {
     struct fixture f;
-    open_fixture(&f);
+    open_fixture(&f, MODE_SYNC, 0);
     f.plan->job.mode = (enum mode)(_i / 2);
     f.plan->job.delay_compensation = 0.5f;
     f.plan->job.accumulate = 2;
