@@ -76,8 +76,7 @@ static bool allreduce_next_update(struct shard *shard, struct update *update)
 static void allreduce_applied(struct shard *shard, const struct update *update)
 {
     struct allreduce_shard *state = state_of(shard);
-    let_go(shard, &state->before);
-    state->before = state->sum;
+    state->before = state->sum; /* The one there was is gone since the take. */
     state->sum = update->gradient;
     if (!frame_is_writable(update->gradient))
         let_go(shard, &state->sum);

@@ -32,10 +32,9 @@ struct closed {
 };
 
 struct backup_shard {
-    struct pruned pruned;            /* Of step chunk.version. */
-    struct closed closed[SETS_HELD]; /* Place step % SETS_HELD. */
-    /* By worker: something of its is in the last update, or is not. */
-    uint64_t in[JOB_WORKERS_MAX / 64], out[JOB_WORKERS_MAX / 64];
+    struct pruned pruned;              /* Of step chunk.version. */
+    struct closed closed[SETS_HELD];   /* Place step % SETS_HELD. */
+    uint64_t in[JOB_WORKERS_MAX / 64]; /* By worker: something of its is in the last update. */
 };
 
 static struct backup_shard *state_of(const struct shard *shard)
@@ -60,8 +59,6 @@ static void backup_forget(struct shard *shard)
     struct backup_shard *state = state_of(shard);
     pruned_reset(&state->pruned);
     memset(state->closed, 0, sizeof state->closed);
-    memset(state->in, 0, sizeof state->in);
-    memset(state->out, 0, sizeof state->out);
 }
 
 static void backup_free(struct shard *shard)
@@ -85,12 +82,12 @@ static bool is_of_use(const struct closed *closed, struct node node, uint32_t ex
 static enum verdict backup_judge(struct shard *shard, const struct message *message)
 {
     const struct message_exchange *exchange = &message->exchange;
-    if (exchange->step != shard->chunk.version)
-        return exchange->step < shard->chunk.version ? VERDICT_STALE : VERDICT_REJECTED;
     const struct closed *closed = closed_of(shard);
-    if (closed != NULL && !is_of_use(closed, exchange->node, exchange->examples))
+    enum verdict verdict = sync_judge(shard, message);
+    if (verdict == VERDICT_NONE && closed != NULL &&
+        !is_of_use(closed, exchange->node, exchange->examples))
         return VERDICT_STALE; /* The step is closed without it. */
-    return VERDICT_NONE;
+    return verdict;
 }
 
 static enum status backup_take(struct shard *shard, const struct message *message,
@@ -134,35 +131,23 @@ static void backup_close_step(struct shard *shard, const struct message_close *c
     };
 }
 
-static void set_bit(uint64_t bits[], uint32_t i)
-{
-    bits[i / 64] |= UINT64_C(1) << (i % 64);
-}
-
-static bool has_bit(const uint64_t bits[], uint32_t i)
-{
-    return i < JOB_WORKERS_MAX && (bits[i / 64] >> (i % 64) & 1) != 0;
-}
-
-/* The workers whose gradients are in the update, and those whose are not. */
+/* The gradients that are in the update, their workers, and the gradients that are not. */
 static void note_used(struct shard *shard, const struct closed *closed, struct update *update)
 {
     struct backup_shard *state = state_of(shard);
     memset(state->in, 0, sizeof state->in);
-    memset(state->out, 0, sizeof state->out);
     for (uint32_t i = 0; i < state->pruned.part_count; i++) {
         const struct pruned_part *part = &state->pruned.parts[i];
         bool used = is_of_use(closed, part->node, part->examples);
         update->used += used;
         update->left += !used;
-        if (part->worker < JOB_WORKERS_MAX)
-            set_bit(used ? state->in : state->out, part->worker);
+        state->in[part->worker / 64] |= (uint64_t)used << part->worker % 64;
     }
 }
 
 static bool backup_left_out(const struct shard *shard, uint32_t worker)
 {
-    return has_bit(state_of(shard)->out, worker) && !has_bit(state_of(shard)->in, worker);
+    return !(state_of(shard)->in[worker / 64] >> worker % 64 & 1);
 }
 
 static bool backup_next_update(struct shard *shard, struct update *update)

@@ -4,7 +4,6 @@
 
 #include <assert.h>
 #include <stdlib.h>
-#include <string.h>
 
 #include "common/base/invariant.h"
 
@@ -23,10 +22,9 @@ const struct shard_mode *shard_mode_of(const struct job *job)
 enum status shard_init(struct shard *shard, const struct plan *plan, uint32_t index,
                        const struct chunk_memory *memory)
 {
-    memset(shard, 0, sizeof *shard);
     shard->rules = shard_mode_of(&plan->job);
-    if (shard->rules->state_bytes > 0 &&
-        (shard->state = calloc(1, shard->rules->state_bytes)) == NULL)
+    shard->state = calloc(1, shard->rules->state_bytes);
+    if (shard->state == NULL)
         return STATUS_MEMORY;
     return chunk_init(&shard->chunk, plan, index, memory);
 }
@@ -36,7 +34,6 @@ void shard_free(struct shard *shard)
     if (shard->state != NULL)
         shard->rules->free(shard);
     free(shard->state);
-    shard->state = NULL;
     chunk_free(&shard->chunk);
 }
 
@@ -45,7 +42,5 @@ void shard_check(const struct shard *shard)
     chunk_check(&shard->chunk);
     INVARIANT("shard", shard->rules == shard_mode_of(&shard->chunk.plan->job),
               "it follows the rules of the job's mode");
-    INVARIANT("shard", (shard->state != NULL) == (shard->rules->state_bytes > 0),
-              "it has the block of its mode, if that has one");
     shard->rules->check(shard);
 }

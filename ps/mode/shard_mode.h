@@ -5,8 +5,7 @@
  *                                                      -> answer: now, later, never
  *              '-> a retry, without its gradient: sent_before
  *
- * A mode's own state is a block of state_bytes, which the owner makes, zeroed, and frees. A mode
- * without state leaves it 0.
+ * Each mode has state of its own: a block of state_bytes, which the owner makes, zeroed, and frees.
  *
  * A table begins with SHARD_DEFAULTS, or with the members of the mode that it inherits from
  * (SYNC_SHARD in sync.h, ASYNC_SHARD in async.h), and names what differs.
@@ -150,7 +149,7 @@ bool shard_gives(struct shard *shard, const struct message *message,
                  const struct read_result *read);
 bool shard_doubts_none(struct shard *shard, const struct message_exchange *exchange);
 
-/* Makes the block and the chunk; see chunk_init. */
+/* Makes the block and the chunk of a zeroed shard; see chunk_init. */
 enum status shard_init(struct shard *shard, const struct plan *plan, uint32_t index,
                        const struct chunk_memory *memory);
 void shard_free(struct shard *shard);

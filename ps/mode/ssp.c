@@ -71,29 +71,23 @@ static bool counts(const struct work *work, uint32_t worker)
     return member->present && member->dealt.asks && clock->ticket == member->ticket;
 }
 
-/* The least clock of those that count; false when none does. */
-static bool find_minimum(const struct work *work, uint32_t *worker)
+/* The least clock of those that count; NULL when none does. */
+static const struct ssp_clock *least_clock(const struct work *work)
 {
-    bool found = false;
-    for (uint32_t i = 0; i < state_of(work)->clock_count && i < work->membership.worker_count;
-         i++) {
-        if (!counts(work, i) || (found && state_of(work)->clocks[i].finished >=
-                                              state_of(work)->clocks[*worker].finished))
-            continue;
-        *worker = i;
-        found = true;
-    }
-    return found;
+    const struct ssp_clock *clocks = state_of(work)->clocks, *least = NULL;
+    for (uint32_t i = 0; i < work->membership.worker_count; i++)
+        if (counts(work, i) && (least == NULL || clocks[i].finished < least->finished))
+            least = &clocks[i];
+    return least;
 }
 
 /* If no worker counts: the greatest clock of those that did. */
 static uint64_t minimum(const struct work *work)
 {
-    const struct ssp_clock *clocks = state_of(work)->clocks;
+    const struct ssp_clock *clocks = state_of(work)->clocks, *least = least_clock(work);
     uint64_t most = 0;
-    uint32_t least;
-    if (find_minimum(work, &least))
-        return clocks[least].finished;
+    if (least != NULL)
+        return least->finished;
     for (uint32_t i = 0; i < state_of(work)->clock_count; i++)
         most = clocks[i].finished > most ? clocks[i].finished : most;
     return most;
@@ -192,13 +186,15 @@ static uint64_t ssp_go_back(struct work *work, uint64_t step, const struct tally
 /* The lost worker may have been the slowest. */
 static bool ssp_has_spare(const struct work *work)
 {
-    uint32_t least;
-    return async_has_spare(work) || (binds(work) && find_minimum(work, &least));
+    return async_has_spare(work) || (binds(work) && least_clock(work) != NULL);
 }
 
 static bool ssp_waits_for(const struct work *work, uint32_t worker, uint32_t *whom)
 {
-    return waits(work, worker) && find_minimum(work, whom);
+    if (!waits(work, worker))
+        return false;
+    *whom = (uint32_t)(least_clock(work) - state_of(work)->clocks); /* Its own counts. */
+    return true;
 }
 
 /* Also of one that has just gone. */

@@ -38,7 +38,6 @@ void work_free(struct work *work)
     if (work->state != NULL)
         work->rules->free(work);
     free(work->state);
-    work->state = NULL;
     statistics_free(&work->statistics);
     membership_free(&work->membership);
 }

@@ -6,7 +6,6 @@
 
 #include <assert.h>
 #include <stdlib.h>
-#include <string.h>
 
 #include "common/base/array.h"
 #include "common/base/invariant.h"
@@ -30,7 +29,6 @@ void aggregator_free(struct aggregator *aggregator)
     aggregator_reset(aggregator);
     frame_release(aggregator->spare);
     free(aggregator->parts);
-    memset(aggregator, 0, sizeof *aggregator);
 }
 
 static void part_remove(struct aggregator *aggregator, uint32_t index)

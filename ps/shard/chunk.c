@@ -81,7 +81,6 @@ void chunk_free(struct chunk *chunk)
         frame_release(chunk->slot_frames[slot]);
     free(chunk->sum);
     free(chunk->pending.sum);
-    memset(chunk, 0, sizeof *chunk);
 }
 
 void chunk_initialize(struct chunk *chunk)
@@ -226,7 +225,7 @@ enum status chunk_renew(struct chunk *chunk)
 
 void chunk_recycle(struct chunk *chunk, struct frame *values)
 {
-    if (values == NULL || values == chunk->values)
+    if (values == chunk->values)
         frame_release(values);
     else
         keep_spare(chunk, values);

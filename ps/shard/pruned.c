@@ -5,7 +5,6 @@
 
 #include <assert.h>
 #include <stdlib.h>
-#include <string.h>
 
 #include "common/base/array.h"
 #include "common/base/invariant.h"
@@ -23,7 +22,6 @@ void pruned_free(struct pruned *pruned)
     pruned_reset(pruned);
     frame_release(pruned->spare);
     free(pruned->parts);
-    memset(pruned, 0, sizeof *pruned);
 }
 
 /* Its index; part_count when it is not here. */

@@ -10,7 +10,6 @@
 
 enum status computation_init(struct computation *computation, uint32_t chunk_count)
 {
-    memset(computation, 0, sizeof *computation);
     computation->chunk_count = chunk_count;
     computation->bases = malloc((size_t)chunk_count * BASES_BYTES_A_CHUNK);
     return computation->bases == NULL ? STATUS_MEMORY : STATUS_OK;
@@ -19,7 +18,6 @@ enum status computation_init(struct computation *computation, uint32_t chunk_cou
 void computation_free(struct computation *computation)
 {
     free(computation->bases);
-    memset(computation, 0, sizeof *computation);
 }
 
 void computation_begin(struct computation *computation, uint64_t batch, uint64_t ticket,

@@ -25,7 +25,7 @@ struct computation {
     size_t bases_bytes;
 };
 
-/* For so many chunks; STATUS_MEMORY. */
+/* A zeroed one, for so many chunks; STATUS_MEMORY. */
 enum status computation_init(struct computation *computation, uint32_t chunk_count);
 void computation_free(struct computation *computation);
 

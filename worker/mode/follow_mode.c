@@ -4,7 +4,6 @@
 
 #include <assert.h>
 #include <stdlib.h>
-#include <string.h>
 
 #include "common/base/invariant.h"
 
@@ -22,7 +21,6 @@ const struct follow_mode *follow_mode_of(const struct job *job)
 
 enum status follow_init(struct follow *follow, const struct job *job, uint32_t chunk_count)
 {
-    memset(follow, 0, sizeof *follow);
     follow->job = job;
     follow->rules = follow_mode_of(job);
     follow->stop_step = job->steps;
@@ -36,7 +34,6 @@ enum status follow_init(struct follow *follow, const struct job *job, uint32_t c
 void follow_free(struct follow *follow)
 {
     free(follow->state);
-    follow->state = NULL;
     computation_free(&follow->computation);
 }
 

@@ -109,6 +109,7 @@ void follow_silently(struct follow *follow, struct envelope *envelope, bool idle
 bool follow_never(const struct follow *follow);
 void follow_no_check(const struct follow *follow);
 
+/* A zeroed one. */
 enum status follow_init(struct follow *follow, const struct job *job, uint32_t chunk_count);
 void follow_free(struct follow *follow);
 

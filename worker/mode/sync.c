@@ -62,8 +62,7 @@ static bool is_for_all(const struct follow *follow, uint32_t members, uint64_t s
 static bool may_leave_out(const struct follow *follow, uint32_t members, uint64_t step)
 {
     return step < follow->stop_step && step > follow->closed_end &&
-           is_for_all(follow, members, step) &&
-           (step == 0 || is_for_all(follow, members, step - 1));
+           is_for_all(follow, members, step) && is_for_all(follow, members, step - 1);
 }
 
 static bool backup_catch_up(const struct follow *follow, uint32_t members, uint64_t *version)
