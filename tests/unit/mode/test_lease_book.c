@@ -100,6 +100,8 @@ TEST(whoever_took_a_batch_is_known_as_far_back_as_the_book_goes)
     ck_assert(takes(f, newest));
     ck_assert(takes(f, oldest));
     ck_assert(!takes(f, oldest - 1));
+    ck_assert(takes(f, newest + LEASES_TAKEN_MAX + 1));
+    ck_assert(takes(f, newest + LEASES_TAKEN_MAX)); /* In the place of the newest before. */
 }
 
 TEST(a_finished_batch_that_is_still_on_lease_is_said_to_be_finished_again)

@@ -144,6 +144,10 @@ TEST(a_bound_that_there_is_not_holds_nobody, MODE_UNBOUNDED, 2)
     ck_assert_uint_eq(ask(f, 1), 2);
     ck_assert_uint_eq(run(f, 0, STEPS), STEPS - 2);
     ck_assert(!waits(f, 0));
+    finish(f, 1);
+    ck_assert(!f->work.rules->has_spare(&f->work));
+    lose(f, 1);
+    ck_assert(f->work.rules->has_spare(&f->work)); /* The other that it held. */
 }
 
 TEST(who_has_the_least_is_always_given_a_batch, 0, 3)

@@ -832,16 +832,15 @@ TEST_PLAIN(an_owner_without_chunks_says_at_once_that_it_is_done)
 /* --- asking again ----------------------------------------------------------------------------- */
 
 /* The same of all that step 0 needs, with what the worker's replica comes to at that version. */
-static bool retry_ends(struct fixture *f, uint64_t base, uint64_t replica)
+static bool retry_ends(struct fixture *f, uint32_t chunk, uint64_t replica)
 {
     struct packet packet = request_of(f, 1, 7000 + f->request);
-    packet.message.exchange = (struct message_exchange){.step = base,
-                                                        .base_version = base,
+    packet.message.exchange = (struct message_exchange){.chunk = chunk,
                                                         .gradient = true,
                                                         .retry = true,
                                                         .node = right,
                                                         .want = true,
-                                                        .want_version = base + 1,
+                                                        .want_version = 1,
                                                         .sum = true,
                                                         .replica = replica};
     handle(f, packet);
@@ -849,6 +848,8 @@ static bool retry_ends(struct fixture *f, uint64_t base, uint64_t replica)
     bool ends = stop != NULL;
     if (ends) {
         ck_assert_ptr_nonnull(strstr(stop->message.stop.reason, "worker/1 has another model"));
+        ck_assert_ptr_nonnull(
+            strstr(stop->message.stop.reason, ": dense1/kernel to dense1/kernel"));
         ck_assert_uint_eq(answers(f), 0);
     }
     post_clear(&f->post);
@@ -862,16 +863,16 @@ TEST(a_retry_of_a_replica_that_is_another_is_the_end_as_well, MODE_ALLREDUCE)
     const float zeros[16] = {0};
     uint64_t same = replica_hash(zeros, NULL, 0, 16);
     ck_assert_uint_ne(same, 0);
-    ck_assert(!retry_ends(f, 0, same)); /* Whether its gradient is here does not matter. */
-    ck_assert(retry_ends(f, 0, same + 1));
-    send(f, (struct sent){.node = right, .value = 8});
+    ck_assert(!retry_ends(f, 2, same)); /* Whether its gradient is here does not matter. */
+    ck_assert(retry_ends(f, 0, same + 1) && retry_ends(f, 2, same + 1));
+    send(f, (struct sent){.chunk = 2, .node = right, .value = 8});
     post_clear(&f->post);
-    ck_assert(!retry_ends(f, 0, same));
-    ck_assert(retry_ends(f, 0, same + 1));
-    ck_assert(!retry_ends(f, 0, 0)); /* Nothing to compare. */
-    send(f, (struct sent){.node = left, .value = 8});
+    ck_assert(!retry_ends(f, 2, same));
+    ck_assert(retry_ends(f, 2, same + 1));
+    ck_assert(!retry_ends(f, 2, 0)); /* Nothing to compare. */
+    send(f, (struct sent){.chunk = 2, .node = left, .value = 8});
     post_clear(&f->post);
-    ck_assert(!retry_ends(f, 0, same + 1)); /* The chunk is not at that version any more. */
+    ck_assert(!retry_ends(f, 2, same + 1)); /* The chunk is not at that version any more. */
 }
 
 /* --- generations ------------------------------------------------------------------------------ */
@@ -932,26 +933,74 @@ static uint64_t give_batch(struct fixture *f, uint64_t batch, uint64_t base, flo
 
 static void keep_event(void *context, const struct event *event)
 {
-    *(struct event *)context = *event;
+    ((struct event *)context)[event->kind] = *event;
+}
+
+/* said[EVENT_KIND_COUNT]: the last of each kind. */
+static void listen(struct fixture *f, struct event *said)
+{
+    static struct listener listener = {.kinds = UINT64_MAX, .take = keep_event};
+    listener.context = memset(said, 0, EVENT_KIND_COUNT * sizeof *said);
+    f->post.outbox.listener = &listener;
+}
+
+TEST(what_becomes_of_a_gradient_is_an_event, MODE_SYNC)
+{
+    struct event said[EVENT_KIND_COUNT];
+    listen(f, said);
+    load(f);
+    ck_assert_int_eq(said[EVENT_LOADED].kind, EVENT_LOADED);
+    cut(f, 1);
+    for (int times = 0; times < 2; times++)
+        send(f, (struct sent){.worker = 1, .chunk = 2, .node = left, .want = true});
+    ck_assert_uint_eq(said[EVENT_TAKEN].chunk, 2);
+    ck_assert_uint_eq(said[EVENT_TAKEN].index, 1);
+    ck_assert_uint_eq(said[EVENT_HELD].version, 1);
+    ck_assert_int_eq(said[EVENT_REFUSED].verdict, VERDICT_DUPLICATE);
+    send(f, (struct sent){.chunk = 2, .node = right});
+    ck_assert_uint_eq(said[EVENT_CUT].step, 1);
 }
 
 /* The last group of an epoch has 2 batches. In the second one batch is made from the version before. */
 TEST_PLAIN(an_update_says_what_its_group_had)
 {
     struct fixture f[1];
-    struct event said = {0};
+    struct event said[EVENT_KIND_COUNT];
     float space[64];
     open_plan(f, job_of_groups(1, 256), NULL);
+    listen(f, said);
     load(f);
-    f->post.outbox.listener = &(struct listener){UINT64_C(1) << EVENT_UPDATED, keep_event, &said};
     for (uint64_t batch = 0; batch < 10; batch++) {
         give_batch(f, batch, batch == 6 ? 0 : batch / 4, space);
         uint64_t updates = batch == 9 ? 3 : (batch + 1) / 4;
-        ck_assert_uint_eq(said.version, updates);
-        ck_assert_uint_eq(said.members, updates == 0 ? 0 : updates == 3 ? 2 : 4);
-        ck_assert_uint_eq(said.examples, 8 * said.members);
-        ck_assert_uint_eq(said.staleness, updates == 2);
+        const struct event *updated = &said[EVENT_UPDATED];
+        ck_assert_uint_eq(updated->version, updates);
+        ck_assert_uint_eq(updated->members, updates == 0 ? 0 : updates == 3 ? 2 : 4);
+        ck_assert_uint_eq(updated->examples, 8 * updated->members);
+        ck_assert_uint_eq(updated->staleness, updates == 2);
+        ck_assert_uint_eq(said[EVENT_ADDED].members, batch == 9       ? 1
+                                                     : batch % 4 == 3 ? 3
+                                                                      : batch % 4 + 1);
+        ck_assert_uint_eq(said[EVENT_ADDED].examples, 8);
     }
+    close_fixture(f);
+}
+
+TEST_PLAIN(a_batch_that_is_left_out_is_an_event_and_so_is_its_group_that_a_cut_closes)
+{
+    struct fixture f[1];
+    struct event said[EVENT_KIND_COUNT];
+    open_plan(f, job_of_groups(1, 256), NULL);
+    listen(f, said);
+    load(f);
+    said[EVENT_ADDED].examples = 1;
+    struct packet packet = request_of(f, 0, 1);
+    packet.message.exchange = (struct message_exchange){.gradient = true, .skip = true};
+    handle(f, packet);
+    ck_assert_uint_eq(said[EVENT_ADDED].members, 1);
+    ck_assert_uint_eq(said[EVENT_ADDED].examples, 0);
+    cut(f, 1);
+    ck_assert_uint_eq(said[EVENT_SKIPPED].members, 1);
     close_fixture(f);
 }
 
