@@ -144,8 +144,9 @@ static void draw_staleness(struct history_plan *plan)
         job->l2 = 0.125f * (float)from_to(&random, 1, 4);
     job_forget_unused(job);
     /* It decides in place of a bound, and when a group is closed. */
-    bool leases = !job_mode(job)->steps && !job_mode(job)->bounds;
-    if (leases && job->max_staleness == 0 && !job_accumulates(job) && one_in(&random, 3))
+    bool any = !job_mode(job)->steps && !job_mode(job)->bounds && !job_accumulates(job) &&
+               !shard_mode_of(job)->too_stale(job, UINT64_MAX);
+    if (any && one_in(&random, 3))
         snprintf(job->policy, sizeof job->policy, "rates");
 }
 
