@@ -198,7 +198,13 @@ cp "$root/deploy/labs/solutions/9/mine.txt" "$work/mine.c"
 "$class/labs/mine.sh" "$work/mine.c" >"$work/mine.log" 2>&1 || fail "mine: the class does not link lab 9"
 env -i "$class/bin/syncopate-mine" lab check 9 --answers "$root/deploy/labs/solutions/9/answers.json" >"$work/lab9.log" 2>&1 ||
     fail "lab9: wrong in the class"
-ok "in a class lab 9 is one file, compiled and linked with what it has"
+mkdir -p "$work"/hands/{teacher,broken}
+cp "$root/deploy/labs/solutions/9/answers.json" "$work/mine.c" "$work/hands/teacher"
+echo 'int mine' >"$work/hands/broken/mine.c"
+LABS=9 "$class/labs/grade.sh" "$work/hands" >"$work/hands.log" 2>&1 || fail "hands: there are no rows"
+said hands '^"teacher",9,yes,' || fail "hands: what passes does not"
+said hands '^"broken",9,no,.*mine\.c: .*error' || fail "hands: what does not compile is not named"
+ok "in a class lab 9 is one file, compiled and linked with what it has, and so are hand-ins"
 
 echo "not ours" >"$work/a/usr/bin/other"
 make_it uninstall DESTDIR="$work/a" PREFIX=/usr || fail "make uninstall fails"
