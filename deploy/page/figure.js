@@ -6,7 +6,7 @@ const NAMES = {time: 'seconds to the target', work: 'examples to the target', se
                train_loss: 'final training loss', test_accuracy: 'test accuracy, %', ms_per_update: 'milliseconds an update', staleness_mean: 'staleness, mean, updates',
                'step_p50,step_p99': 'milliseconds a step', 'backup-workers': 'workers that are not waited for', mode: '', comparison: '', arm: ''};
 const named = name => NAMES[name] ?? name.replace(/[-_]/g, ' ');
-const plain = value => (Number.isInteger(value) ? fixed(value, 0) : String(+value.toPrecision(3))).replace('-', MINUS);
+const plain = value => (Number.isInteger(value) ? fixed(value, 0) : String(+value.toPrecision(2))).replace('-', MINUS);
 
 function points_of(it) {
     const xs = unique(it.lines.flatMap(line => line.points.map(point => point.x))), numeric = xs.every(x => isFinite(+x));
@@ -96,7 +96,7 @@ function map(width, it) {
             return [chosen, s('g', {}, s('rect', {class: known ? 'bar h0' : 'lane', x: x + 1, y: y + 1, width: step - 2, height: tall - 2,
                                                   'fill-opacity': known ? (0.04 + 0.4 * (scale(point.y) - low) / (high - low || 1)).toFixed(3) : 1}, note(says)),
                               chosen ? s('rect', {class: 'border', fill: 'none', x: x + 2, y: y + 2, width: step - 4, height: tall - 4}) : null,
-                              letters(x + step / 2, y + tall / 2 + 4, known ? brief(point.y, 3) : '∞', chosen ? 'strong' : known ? '' : 'faint', 'middle'))];
+                              letters(x + step / 2, y + tall / 2 + 4, known ? brief(point.y, step < 40 ? 2 : 3) : '∞', chosen ? 'strong' : known ? '' : 'faint', 'middle'))];
         });
         cells.forEach(([, cell]) => picture.append(cell));
     });

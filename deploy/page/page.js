@@ -674,8 +674,8 @@ function run_staleness(data) {
 function members_table(data) {
     const live = data.members;
     if (live) return table('Members now', [{head: 'member', cell: one => one.name},
-        {head: 'it', cell: one => h('span', {class: ['silent', 'lost'].includes(one.state) && 'bad'}, one.state + (one.for ? ' for ' + one.for : '')
-            + (['waits', 'silent', 'lost'].includes(one.state) ? ', ' + seconds(one.seconds) : ''))},
+        {head: 'state', cell: one => h('span', {class: ['silent', 'lost'].includes(one.state) && 'bad'}, one.state + (one.for ? ' for ' + one.for : '')
+            + (['waits', 'silent', 'lost'].includes(one.state) ? ', ' + seconds(one.seconds, 2) : ''))},
         {head: 'last second', cell: one => one.second && h('span', {class: 'mini'}, KINDS.filter(([kind]) => one.second[kind] > 0).map(([kind, label]) => {
             const bar = h('i', {class: 't-' + kind, title: label + ' ' + percent(one.second[kind])});
             bar.style.width = 60 * one.second[kind] + 'px';
