@@ -60,6 +60,18 @@ static enum status write_csv(struct chart *chart, const char *path, struct error
     return status;
 }
 
+static bool are_points(const char *text)
+{
+    double x, y;
+    int length = 0;
+    for (; sscanf(text, "%lf:%lf%n", &x, &y, &length) == 2; text += length + 1)
+        if (text[length] == '\0')
+            return true;
+        else if (text[length] != ',')
+            return false;
+    return false;
+}
+
 int command_figure(const struct command_call *call, struct error *error)
 {
     const struct options *options = &call->options;
@@ -72,6 +84,10 @@ int command_figure(const struct command_call *call, struct error *error)
     bool ends = dot != NULL && strchr(dot, '/') == NULL;
     snprintf(csv, sizeof csv, "%.*s.csv", (int)(ends ? dot - out : (long)strlen(out)), out);
     enum status status = STATUS_OK;
+    for (uint32_t i = 0; i < options->ideal.count; i++)
+        if (!are_points(options->ideal.items[i]))
+            status = error_set(error, STATUS_INVALID, "--ideal=%.60s: no points such as 1:1,30:30",
+                               options->ideal.items[i]);
     for (uint32_t i = 0; status == STATUS_OK && i < options->comparisons.count; i++)
         status = chart_add(&chart, options->comparisons.items[i], error);
     if (status == STATUS_OK && chart.count == 0)

@@ -268,8 +268,8 @@ static enum inspected what_is(const char *path, struct error *error)
     if (inspect_is_comparison(path))
         return COMPARISON;
     error_set(error, STATUS_INVALID,
-              "%s: is neither a run directory (no run.json) nor a complete checkpoint (no "
-              "manifest.json)",
+              "%.300s: is no run (no run.json), no comparison with a run that is done (no "
+              "compare.json), and no complete checkpoint (no manifest.json)",
               path);
     return NOTHING;
 }

@@ -27,7 +27,8 @@ int command_serve(const struct command_call *call, struct error *error)
     enum status status = STATUS_OK;
     if (!holds(options->path, "run.json") && !holds(options->path, "compare.json"))
         status = error_set(error, STATUS_NOT_FOUND,
-                           "%.300s: is no folder of a run (no run.json), and none of a comparison",
+                           "%.300s: is no folder of a run (no run.json), and none of a comparison "
+                           "with a run that is done (no compare.json)",
                            options->path);
     http_place_read(options->serve != NULL ? options->serve : "0", &place);
     if (status == STATUS_OK && !http_place_is_loopback(&place))

@@ -128,6 +128,9 @@ enum status reopened_open(struct reopened **reopened, const char *path, struct e
     if (length < 0 || (size_t)length >= sizeof file)
         return error_set(error, STATUS_INVALID, "path is too long: %.300s...", path);
     enum status status = json_read_file(&disk_posix, file, FILE_BYTES_MAX, &root, error);
+    if (status == STATUS_NOT_FOUND)
+        error_set(error, status, "%.300s: is no comparison with a run that is done (no %s)", path,
+                  REOPENED_FILE);
     if (status == STATUS_OK)
         status = read_all(r, root, path, error);
     if (status == STATUS_OK)

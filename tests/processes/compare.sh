@@ -56,11 +56,13 @@ columns() { awk -F, -v names="$1" '{ sub(/"flatten[^"]*"/, "model") }
     { for (i = 1; i <= n; i++) printf "%s ", i < n ? $at[a[i]] : sprintf("%.12g", $at[a[i]]); print "" }' "$2" | sort; }
 cmp -s <(columns "arm seed y" "$work/figure.csv") <(columns "arm seed train_loss" "$out/runs.csv") || fail "the figure has other numbers"
 grep -q '"title":"Found".*"ideal":\["1:2,2:1"\].*"label":"ssp:1"' "$work/figure.html" || fail "the figure's page has no data"
-for wrong in --x=nothing --by=nothing --y=nothing; do
+for wrong in --x=nothing --by=nothing --y=nothing --ideal=1:2,3; do
     run wrong 2 syncopate figure "$out" "$wrong" --out "$work/never.html"
     one_line wrong
     says wrong "^syncopate figure: $wrong: no "
 done
+run wrong 5 syncopate figure "$out/runs" --out "$work/never.html"
+says wrong "runs: is no comparison with a run that is done"
 [ ! -e "$work/never.html" ] || fail "a figure of nothing is there"
 ok "a figure has the numbers of its comparison's runs; names that nothing has are refused"
 ok "a comparison has its files, and goes on with more seeds and modes; what is there stays, and is what inspect says"

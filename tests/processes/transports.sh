@@ -572,7 +572,7 @@ says typed "^http://127.0.0.1:[0-9]+/$"
 kill -INT "${pids[typed]}"
 ends typed 130
 run nothing 5 syncopate serve "$work"
-says nothing "is no folder of a run .no run.json., and none of a comparison"
+says nothing "is no folder of a run .no run.json., and none of a comparison with a run that is done"
 ok "run --serve: who is waited for, logs and events, at one address, also of a server 0 that was started again"
 
 # --- strangers ------------------------------------------------------------------------------------
