@@ -873,7 +873,7 @@ const struct option_row option_rows[] = {
      "/readyz for probes. "
      "Without ADDRESS only from this host; 0.0.0.0 or [::] is every one: then the page needs the token that is "
      "printed, and any program that reaches it may read the metrics. PORT 0: any that is free."},
-    {"page", OPTION_GROUP_OUTPUT, OPTION_KIND_TEXT, FIELD(page), OPTION_PS, "URL", NULL, 0, 0, NULL, NULL,
+    {"page", OPTION_GROUP_OUTPUT, OPTION_KIND_TEXT, FIELD(page), OPTION_PS | OPTION_TASK, "URL", NULL, 0, 0, NULL, NULL,
      "Where the page of the job is, for run.json."},
     {"teach", OPTION_GROUP_OUTPUT, OPTION_KIND_FLAG, FIELD(teach), OPTION_RUN, NULL, NULL, 0, 0, NULL, NULL,
      "On the page of --serve, which must be of this host alone, are buttons: they kill a process of the job, stop it for 5 s, "
