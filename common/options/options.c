@@ -185,13 +185,18 @@ static void set_defaults(struct options *options, enum option_user user)
         options->log_every = NAN;
 }
 
-/* "syncopate-worker, syncopate run" when other programs have an option of this name. */
+/* "syncopate-worker, syncopate run", three at most, when other programs have an option of this name. */
 static bool other_users(const char *name, size_t length, char *text, size_t size)
 {
+    unsigned count = 0;
     text[0] = '\0';
     for (unsigned user = OPTION_PS; user <= OPTION_USER_LAST; user <<= 1) {
         if (option_find(user, name, length) == NULL)
             continue;
+        if (++count > 3) {
+            wording_append(text, size, " and others");
+            break;
+        }
         wording_append(text, size, "%s%s", text[0] != '\0' ? ", " : "",
                        option_user_program((enum option_user)user));
     }

@@ -101,11 +101,13 @@ void compare_report_strong(const struct compare_report *report, const char *text
     fprintf(report->output, report->colour ? "\033[1m%s\033[0m\n" : "%s\n", text);
 }
 
-static void print_end(const struct compare_report *report, const struct conclusion *conclusion)
+static void print_end(const struct compare_report *report, const struct conclusion *conclusion,
+                      bool written)
 {
     fprintf(report->output, "\n");
     report_print(report->output, conclusion, report->options->verbose);
-    fprintf(report->output, "\nreport: %s/report.html\n", report->folder);
+    if (written)
+        fprintf(report->output, "\nreport: %s/report.html\n", report->folder);
     fflush(report->output);
 }
 
@@ -132,7 +134,7 @@ enum status compare_report_end(const struct compare_report *report,
     enum status status = conclusion_make(&conclusion, comparison, &question, error);
     if (status == STATUS_OK) {
         status = write_files(report, &conclusion, remark, error);
-        print_end(report, &conclusion);
+        print_end(report, &conclusion, status == STATUS_OK);
     }
     if (report->options->json && status == STATUS_OK)
         status = print_json(&conclusion, report, error);

@@ -173,12 +173,13 @@ static void put_latex(FILE *stream, const char *text)
     }
 }
 
-/* A value above its interval, and that above its level; "never" is infinite. */
+/* A value above its interval, and that above its level; "never" and "inf" are infinite. */
 static void put_latex_cell(FILE *stream, const char *text)
 {
     static const char *const words[][2] = {{"never", "$\\infty$"}, {" x ", " $\\times$ "},
                                            {"-", "$-$"},           {"+", "$+$"},
                                            {" [", "\\\\{}["},      {"] ", "]\\\\"}};
+    text = strcmp(text, "inf") == 0 ? "never" : text;
     bool interval = strstr(text, " [") != NULL;
     bool number = strpbrk(text, "0123456789") != NULL || strcmp(text, "never") == 0;
     fputs(interval ? "\\begin{tabular}[t]{@{}r@{}}" : "{}", stream);

@@ -174,6 +174,11 @@ compares over 0 --plan "$work/named/plan.json" --seeds 1 --steps 10 --arm "plain
     fail "the command line does not stand over the plan's"
 compares more 0 --plan "$work/named/plan.json" --arm "late=--mode async --staleness-rate inverse" --seeds 3 --out "$work/named"
 [ "$(grep -c 'is there already' "$work/more.log")" -eq 6 ] || fail "what is there was not kept"
+rm "$work/named/report.html"
+mkdir "$work/named/report.html"
+compares unwritten 5 --plan "$work/named/plan.json" --out "$work/named"
+says unwritten "report.html: Is a directory"
+if grep '^report: ' "$work/unwritten.log"; then fail "a report that is not written is said to be there"; fi
 compares crossed 0 "${virtual[@]}" --arm "half=--learning-rate 0.0005" --arm full= --vary max-staleness=1,2 --modes sync,async --out "$work/crossed"
 [ "$(runs "$work/crossed")" -eq 6 ] || fail "a mode without use for a bound has more arms than one"
 for plan in "$examples"/*.json; do

@@ -135,7 +135,8 @@ class Commands(Programs):
         self.assertRegex(said, "^syncopate is not here: install it")
 
     def test_a_program_without_a_question_says_how_to_start_it(self):
-        self.assertRegex(self.run_here(self.file(squares()))[1], "computes gradients for syncopate: python3 .* run")
+        for words in ([], ["--help"]):
+            self.assertRegex(self.run_here(self.file(squares()), *words)[1], "computes gradients for syncopate: python3 .* run")
 
     def test_what_is_not_float_is_refused(self):
         code, said = self.run_here(self.file(squares(dtype='"i8"')), "run")

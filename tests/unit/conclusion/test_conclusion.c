@@ -588,6 +588,8 @@ TEST_PLAIN(cells_are_escaped_for_each_kind_of_page)
     grid_column(&grid, "a", "b_c", 1);
     grid_column(&grid, "", "other", 2);
     grid_row(&grid);
+    grid_cell(&grid, 1, "inf");
+    grid_row(&grid);
     grid_cell(&grid, 0, "x|y<z>");
     grid_cell(&grid, 1, "never [-5, never] 75 %%");
     FILE *stream = open_memstream(&text, &bytes);
@@ -595,10 +597,12 @@ TEST_PLAIN(cells_are_escaped_for_each_kind_of_page)
     grid_write_latex(stream, &grid, 1, "50 %", "one");
     grid_write_latex(stream, &grid, 3, "none", "none");
     fclose(stream);
-    ck_assert_ptr_nonnull(
-        strstr(text, "| arm | a b\\_c | other |\n|:--|--:|--:|\n| x\\|y\\<z\\> | never \\[-5"));
+    ck_assert_ptr_nonnull(strstr(
+        text,
+        "| arm | a b\\_c | other |\n|:--|--:|--:|\n|  | inf |  |\n| x\\|y\\<z\\> | never \\[-5"));
     ck_assert_ptr_nonnull(strstr(text, "\\caption{50 \\%}\n\\label{tab:one}\n"));
-    ck_assert_ptr_nonnull(strstr(text, " & a \\\\\narm & b\\_c \\\\\n\\midrule\n"));
+    ck_assert_ptr_nonnull(
+        strstr(text, " & a \\\\\narm & b\\_c \\\\\n\\midrule\n & {}$\\infty$ \\\\\n"));
     ck_assert_ptr_nonnull(strstr(text, "x|y\\textless{}z\\textgreater{} & "
                                        "\\begin{tabular}[t]{@{}r@{}}$\\infty$\\\\{}[$-$5, "
                                        "$\\infty$]\\\\75 \\%\\end{tabular} \\\\\n"));

@@ -454,9 +454,8 @@ TEST_PLAIN(what_other_programs_call_an_option_is_answered_with_its_name)
     }
     expect_bad(OPTION_EVALUATE, "x --lr 1",
                "syncopate evaluate: unknown option --lr: it is --learning-rate, which is not an "
-               "option of this program (of syncopate-worker, syncopate run, syncopate compare, "
-               "syncopate replay, syncopate simulate, syncopate task, "
-               "syncopate launch)");
+               "option of this program (of syncopate-worker, syncopate run, syncopate compare and "
+               "others)");
     expect_bad(OPTION_SIMULATE, "--bandwidth 1G",
                "syncopate simulate: unknown option --bandwidth: here it is --network, as in "
                "--network 10Gbit,50us");
@@ -593,6 +592,9 @@ TEST_PLAIN(what_to_do_about_losses_is_told_to_who_must_do_it)
         OPTION_RUN, "--max-bad-gradients 3",
         "syncopate run: --max-bad-gradients=3: only used with --mode=async|ssp, but the mode "
         "is sync");
+    expect_bad(OPTION_KEYGEN, "keys --workers 1 --out a",
+               "syncopate keygen: --out is not an option of this program (of syncopate-ps, "
+               "syncopate-worker, syncopate run and others)");
     expect_bad(OPTION_PS, "--bind a:1 --explain",
                "syncopate-ps: --explain is not an option of this program (of syncopate run, "
                "syncopate simulate)");

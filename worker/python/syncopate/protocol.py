@@ -246,7 +246,7 @@ def answer(declaration: Dict[str, Any], variables: Sequence[Variable]) -> Progra
     asked = os.environ.pop("SYNCOPATE_PROGRAM", None)
     if asked is None:
         command = own_command()
-        if len(sys.argv) < 2:
+        if len(sys.argv) < 2 or sys.argv[1].startswith("-"):  # A command stands first.
             raise SystemExit(f"{sys.argv[0]} computes gradients for syncopate: "
                              f"python3 {sys.argv[0]} run --workers 2")
         execute([*sys.argv[1:], "--program", command])
