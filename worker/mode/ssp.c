@@ -41,7 +41,7 @@ static void ssp_work(struct follow *follow, struct envelope *envelope,
 static enum next ssp_next(struct follow *follow, uint64_t *step)
 {
     struct ssp_follow *state = state_of(follow);
-    if (state->late && state->book.held_count > 0) {
+    if (state->late) {
         state->late = false;
         return NEXT_PULL;
     }

@@ -177,6 +177,9 @@ TEST(a_set_is_known_one_step_ahead_and_no_set_of_a_step_that_is_made_counts)
     made(f);
     ck_assert_uint_eq(f->shard.chunk.version, 2);
     ck_assert_int_eq(judge(f, 2, (struct node){0, 1}), VERDICT_NONE);
+    close_step(f, 2, first_half);
+    close_step(f, 0, second_half); /* Repeated, and the place is another's. */
+    ck_assert_int_eq(judge(f, 2, second_half), VERDICT_STALE);
 }
 
 TEST(a_generation_that_ends_leaves_no_gradient_and_no_set)

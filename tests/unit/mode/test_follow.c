@@ -245,6 +245,17 @@ TEST(in_async_nothing_is_pulled_for, MODE_ASYNC, 0)
     never_pulls(f);
 }
 
+/* START has the sets of steps 0 and 1: step 2 may need this worker. */
+TEST(a_late_worker_leaves_out_two_steps_of_a_set_that_it_was_not_told, MODE_BACKUP, 0)
+{
+    uint64_t needed = 2, version = 3;
+    f->follow.closed_end = 2;
+    ck_assert(f->follow.rules->catch_up(&f->follow, 2, &needed));
+    ck_assert(f->follow.rules->catch_up(&f->follow, 2, &version));
+    ck_assert_uint_eq(needed, 2);
+    ck_assert_uint_eq(version, 5);
+}
+
 int main(void)
 {
     return suite_run("follow", NULL);

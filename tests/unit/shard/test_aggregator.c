@@ -125,6 +125,15 @@ TEST(the_header_s_picture_is_what_happens, 4)
     check_root(aggregator, 4);
 }
 
+TEST(memory_that_another_holds_is_no_spare, 2)
+{
+    struct frame *sum = frame_of(1, WIDTH);
+    aggregator_recycle(&aggregator->spare, frame_retain(sum));
+    ck_assert_ptr_null(aggregator->spare);
+    aggregator_recycle(&aggregator->spare, sum);
+    ck_assert_ptr_eq(aggregator->spare, sum);
+}
+
 TEST(a_node_at_or_below_one_that_is_there_is_a_duplicate, 8)
 {
     ck_assert(offer(aggregator, (struct node){0, 4}) == AGGREGATOR_WAITING);
