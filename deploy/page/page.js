@@ -80,6 +80,7 @@ const mean_time = workers => Object.fromEntries(KINDS.map(([kind]) => [kind, mea
 /* rows: {name, time, strong}; a bar each, on one axis of seconds. */
 function time_bars(width, rows, modelled) {
     const used = KINDS.filter(([kind]) => rows.some(row => row.time[kind] > 0));
+    if (!used.length) return canvas(width, 40, letters(4, 24, 'no seconds yet', 'faint'));
     const narrow = width < 640, legend = key(used.map(([kind, label]) => ({label, draw: swatch('time t-' + kind)})), 2, width - 2, 0);
     const names = narrow ? 0 : Math.min(most_of(rows, row => wide(row.name, 12, true)) + 12, width * 0.3);
     const say = row => seconds(total_of(row.time)) + ', ' + percent((row.time.computing || 0) / total_of(row.time)) + ' computing';
@@ -658,6 +659,7 @@ function run_time(data) {
     if (!times().length) return;
     function title() {
         const all = mean_time(times()), most = most_of(data.run.worker_details, worker => worker.awaited_seconds || 0);
+        if (!total_of(all)) return 'No worker has computed';
         return 'Workers compute for ' + percent(all.computing / total_of(all)) + ' of their time and wait for ' + percent(waits_of(all) / total_of(all))
             + (most > 0.02 * total_of(all) ? '; others waited ' + seconds(most) + ' for worker ' + data.run.worker_details.findIndex(worker => worker.awaited_seconds === most) : '');
     }

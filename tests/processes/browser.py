@@ -226,7 +226,9 @@ class Look:
     def figures(self, name, path):
         self.open(path, 1280, "light")
         self.check(name, SAVED)
-        if not self.ask("return document.getElementById('curves') !== null"):
+        if self.ask("return [...document.querySelectorAll('h3')].some(one => / for –|NaN/.test(one.innerText))"):
+            self.fault(name, "a title has no number")
+        if self.ask("const curves = document.getElementById('curves'); return !curves || curves.textContent.includes('no data yet')"):
             return
         self.check(name, SWITCHED)
         self.ask("document.querySelector('#curves .frame svg').focus()")

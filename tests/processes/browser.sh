@@ -29,6 +29,7 @@ run diverged 0 syncopate compare --virtual "${small[@]}" --vary learning-rate=0.
 run lost 0 syncopate simulate --data synthetic:6000 --model softmax --epochs 2 --workers 4 --ps 2 --mode async "${times[@]:0:2}" \
     --kill worker/1@1s+1s,ps/1@2s+1s --trace --out "$work/lost"
 run sync 0 syncopate run "${small[@]}" --trace --out "$work/sync"
+run alone 195 syncopate simulate "${small[@]}" --workers 1 --kill worker/0@1ms --out "$work/alone" # Nobody computes.
 run trace 0 syncopate trace "$work/lost/trace.spans" --out "$work/trace.html"
 
 # One figure, with notes.
@@ -45,9 +46,9 @@ ends broken-more 130
 grep -q 'Ended early' "$work/broken/report.html" || fail "it was not ended early"
 
 pages=(trace="$work/trace.html" figure="$work/figure.html")
-for name in two many one diverged lost sync broken; do pages+=("$name=$work/$name/report.html"); done
+for name in two many one diverged lost sync alone broken; do pages+=("$name=$work/$name/report.html"); done
 python3 "$looker" "$pictures" "${pages[@]}" >"$work/look.log" 2>&1 || fail "a page is not as it should be: $(cat "$work/look.log")"
-grep -qx '9 pages looked at, 0 faults' "$work/look.log" || fail "nothing was looked at"
+grep -qx '10 pages looked at, 0 faults' "$work/look.log" || fail "nothing was looked at"
 [ "$(find "$pictures" -name '*-1280-*.png' -size +30k -o -name '*-390-*.png' -size +30k | wc -l)" -ge 27 ] ||
     fail "pictures are missing"
 ok "comparisons of two arms, ten, one seed, arms that diverge and runs that fail, runs with and without losses, a trace, and a figure: at 1280, 768 and 390 px, light, dark, on paper"
