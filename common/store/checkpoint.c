@@ -1,5 +1,5 @@
 /* checkpoint.c - writes parts and the manifest, finds, verifies, loads and removes checkpoints.
- * Loading maps each tensor of each part to its place in the whole, and insists that the tensors
+ * Reading maps each tensor of each part to its place in the whole, and insists that the tensors
  * tile it. */
 
 #include "common/store/checkpoint.h"
@@ -25,10 +25,13 @@
 
 /* --- names --------------------------------------------------------------------------------- */
 
-/* "directory/name" into path; false when it does not fit. */
-static bool join(char path[DISK_PATH_MAX], const char *directory, const char *name)
+/* "directory/name" into path. */
+static enum status join(char path[DISK_PATH_MAX], const char *directory, const char *name,
+                        struct error *error)
 {
-    return snprintf(path, DISK_PATH_MAX, "%s/%s", directory, name) < DISK_PATH_MAX;
+    if (snprintf(path, DISK_PATH_MAX, "%s/%s", directory, name) < DISK_PATH_MAX)
+        return STATUS_OK;
+    return error_set(error, STATUS_INVALID, "path is too long: %.300s...", directory);
 }
 
 void checkpoint_path(char *path, const char *out, uint64_t step)
@@ -90,20 +93,6 @@ static void describe_part(struct safetensors_writer *writer, uint64_t step,
     }
 }
 
-/* In pieces, also on a thread beside the writing one. */
-static void measure_part(struct checkpoint_part *part, const struct disk_piece *pieces,
-                         size_t piece_count)
-{
-    struct hash hash;
-    hash_init(&hash);
-    part->bytes = 0;
-    for (size_t i = 0; i < piece_count; i++) {
-        hash_update(&hash, pieces[i].data, pieces[i].bytes);
-        part->bytes += pieces[i].bytes;
-    }
-    hash_final(&hash, part->digest);
-}
-
 /* One part while it is written, for the thread that measures it. */
 struct measuring {
     const struct safetensors_writer *writer;
@@ -113,7 +102,15 @@ struct measuring {
 static void measure(void *argument)
 {
     const struct measuring *measuring = argument;
-    measure_part(measuring->part, measuring->writer->pieces, measuring->writer->piece_count);
+    const struct safetensors_writer *writer = measuring->writer;
+    struct hash hash;
+    hash_init(&hash);
+    measuring->part->bytes = 0;
+    for (size_t i = 0; i < writer->piece_count; i++) {
+        hash_update(&hash, writer->pieces[i].data, writer->pieces[i].bytes);
+        measuring->part->bytes += writer->pieces[i].bytes;
+    }
+    hash_final(&hash, measuring->part->digest);
 }
 
 /* One piece against the bytes of the file from an offset on. */
@@ -176,8 +173,9 @@ static enum status make_place(const struct disk *disk, const char *out, const ch
                               struct error *error)
 {
     char all[DISK_PATH_MAX];
-    if (!join(all, out, "checkpoints"))
-        return error_set(error, STATUS_INVALID, "path is too long: %.300s...", out);
+    enum status status = join(all, out, "checkpoints", error);
+    if (status != STATUS_OK)
+        return status;
     if (is_link(disk, all) || is_link(disk, directory))
         return error_set(error, STATUS_IO, "cannot write to %.300s: it is a symbolic link",
                          is_link(disk, all) ? all : directory);
@@ -193,9 +191,9 @@ static enum status write_part(const struct disk *disk, const char *out, uint64_t
     char directory[DISK_PATH_MAX], path[DISK_PATH_MAX];
     checkpoint_path(directory, out, step);
     checkpoint_part_name(part->name, server, server_count, generation);
-    if (!join(path, directory, part->name))
-        return error_set(error, STATUS_INVALID, "path is too long: %.300s...", directory);
-    enum status status = make_place(disk, out, directory, error);
+    enum status status = join(path, directory, part->name, error);
+    if (status == STATUS_OK)
+        status = make_place(disk, out, directory, error);
     if (status != STATUS_OK)
         return status;
 
@@ -242,9 +240,8 @@ static enum status check_parts(const struct disk *disk, const char *directory,
         if (!checkpoint_is_part_name(part->name, i, manifest->part_count))
             return error_set(error, STATUS_INVALID, "\"%.64s\" is not the name of part %" PRIu32,
                              part->name, i);
-        if (!join(path, directory, part->name))
-            return error_set(error, STATUS_INVALID, "path is too long: %.300s...", directory);
-        if (disk->file_bytes(disk->context, path, &bytes, error) != STATUS_OK)
+        if (join(path, directory, part->name, error) != STATUS_OK ||
+            disk->file_bytes(disk->context, path, &bytes, error) != STATUS_OK)
             return STATUS_INVALID;
         if (bytes != part->bytes)
             return error_set(error, STATUS_INVALID,
@@ -276,7 +273,7 @@ static void tidy_entry(void *argument, const char *name)
             (name[length] == '\0' || strcmp(name + length, DISK_ASIDE) == 0))
             return;
     }
-    if (join(path, tidying->directory, name))
+    if (join(path, tidying->directory, name, NULL) == STATUS_OK)
         tidying->disk->remove_tree(tidying->disk->context, path, NULL);
 }
 
@@ -294,9 +291,9 @@ enum status checkpoint_write_manifest(const struct disk *disk, const char *out,
 {
     char directory[DISK_PATH_MAX], path[DISK_PATH_MAX];
     checkpoint_path(directory, out, manifest->step);
-    if (!join(path, directory, MANIFEST_NAME))
-        return error_set(error, STATUS_INVALID, "path is too long: %.300s...", directory);
-    enum status status = check_parts(disk, directory, manifest, error);
+    enum status status = join(path, directory, MANIFEST_NAME, error);
+    if (status == STATUS_OK)
+        status = check_parts(disk, directory, manifest, error);
     if (status == STATUS_OK)
         status = manifest_write(disk, path, manifest, error);
     if (status == STATUS_OK)
@@ -351,9 +348,10 @@ static enum status list_all(struct listing *listing, const struct disk *disk, co
 {
     char path[DISK_PATH_MAX];
     memset(listing, 0, sizeof *listing);
-    if (!join(path, out, "checkpoints"))
-        return error_set(error, STATUS_INVALID, "path is too long: %.300s...", out);
-    enum status status = disk->list_directory(disk->context, path, note_step, listing, error);
+    enum status status = join(path, out, "checkpoints", error);
+    if (status != STATUS_OK)
+        return status;
+    status = disk->list_directory(disk->context, path, note_step, listing, error);
     if (listing->failed)
         status = error_set(error, STATUS_MEMORY, "no memory to list %.300s", path);
     if (status != STATUS_OK)
@@ -396,7 +394,7 @@ static enum status remove_checkpoint(const struct disk *disk, const char *out,
     /* Without its manifest it is no checkpoint any more, after any interruption. */
     bool folder =
         disk->look(disk->context, directory) == DISK_FOLDER; /* A link is removed as such. */
-    if (entry.has_manifest && folder && join(manifest, directory, MANIFEST_NAME))
+    if (entry.has_manifest && folder && join(manifest, directory, MANIFEST_NAME, NULL) == STATUS_OK)
         status = disk->remove_tree(disk->context, manifest, error);
     if (status == STATUS_OK || status == STATUS_NOT_FOUND)
         status = disk->remove_tree(disk->context, directory, error);
@@ -439,17 +437,17 @@ static enum status inspect(const struct disk *disk, const char *out, uint64_t st
                            const struct checkpoint_shelf *shelf, struct error *error)
 {
     char directory[DISK_PATH_MAX];
-    struct checkpoint_values values;
+    struct checkpoint_reader reader;
     if (is_on_shelf(shelf, step))
         return STATUS_OK;
     checkpoint_path(directory, out, step);
-    enum status status = checkpoint_values_open(&values, disk, directory, error);
+    enum status status = checkpoint_open_headers(&reader, disk, directory, error);
     if (status != STATUS_OK)
         return status;
-    status = checkpoint_values_verify(&values, error);
+    status = checkpoint_verify(&reader, error);
     if (status == STATUS_OK)
-        tidy(disk, directory, &values.manifest);
-    checkpoint_values_close(&values);
+        tidy(disk, directory, &reader.manifest);
+    checkpoint_close(&reader);
     return status;
 }
 
@@ -525,298 +523,295 @@ enum status checkpoint_sweep(const struct disk *disk, const char *out, uint64_t 
 
 /* --- reading ------------------------------------------------------------------------------- */
 
-/* A part's file in memory. */
-struct loaded_part {
-    void *bytes; /* Owned. */
-    struct safetensors_file file;
-    char path[DISK_PATH_MAX];
-};
-
-/* The place of one tensor of a part. */
-struct placement {
-    uint32_t array;
-    uint64_t first, count; /* Elements of the space. */
-    const char *path;      /* Of the part, for errors. */
-};
-
-/* One checkpoint_open under way. */
-struct opening {
-    struct checkpoint_reader *reader;
-    const struct disk *disk;
-    const char *path;
-    struct slots slots;
-    struct loaded_part *parts; /* [part_count] */
-    uint32_t arrays_wanted;    /* The first of all, for the reader. */
-    struct error *error;
-};
-
-static enum status compare_part(const char *path, const struct checkpoint_part *found,
-                                const struct checkpoint_part *expected, struct error *error)
+static enum status no_memory(const char *path, struct error *error)
 {
-    if (found->bytes != expected->bytes)
-        return error_set(error, STATUS_INVALID,
-                         "%.300s: has %" PRIu64 " bytes, but the manifest says %" PRIu64, path,
-                         found->bytes, expected->bytes);
-    if (memcmp(found->digest, expected->digest, DIGEST_BYTES) != 0)
-        return error_set(error, STATUS_INVALID,
-                         "%.300s: damaged: its checksum is not the one in the manifest", path);
-    return STATUS_OK;
+    return error_set(error, STATUS_MEMORY, "no memory to read %.300s", path);
 }
 
-static enum status check_part_digest(const struct loaded_part *part, size_t bytes,
-                                     const struct checkpoint_part *expected, struct error *error)
-{
-    struct checkpoint_part found;
-    const struct disk_piece piece = {part->bytes, bytes};
-    measure_part(&found, &piece, 1);
-    return compare_part(part->path, &found, expected, error);
-}
-
-static enum status check_part_metadata(const struct loaded_part *part, uint64_t step,
-                                       struct error *error)
+static enum status check_metadata(const struct safetensors_file *file, const char *path,
+                                  uint64_t step, struct error *error)
 {
     char expected[32];
     snprintf(expected, sizeof expected, "%" PRIu64, step);
-    const char *format = safetensors_metadata(&part->file, "format");
-    const char *found = safetensors_metadata(&part->file, "step");
+    const char *format = safetensors_metadata(file, "format");
+    const char *found = safetensors_metadata(file, "step");
     if (format == NULL || strcmp(format, CHECKPOINT_FORMAT) != 0)
-        return error_set(error, STATUS_INVALID, "%.300s: is not a part of a checkpoint",
-                         part->path);
+        return error_set(error, STATUS_INVALID, "%.300s: is not a part of a checkpoint", path);
     if (found == NULL || strcmp(found, expected) != 0)
-        return error_set(error, STATUS_INVALID, "%.300s: is of step %.32s, not %s", part->path,
+        return error_set(error, STATUS_INVALID, "%.300s: is of step %.32s, not %s", path,
                          found != NULL ? found : "none", expected);
     return STATUS_OK;
 }
 
 /* Of a job in which batches may make an update together. All parts have the same version, but
  * for those without a chunk. Without a version each batch has made its own. */
-static enum status check_part_version(const struct opening *opening, const struct loaded_part *part)
+static enum status check_version(struct checkpoint_reader *reader,
+                                 const struct safetensors_file *file, const char *path,
+                                 struct error *error)
 {
-    struct checkpoint_reader *reader = opening->reader;
-    const char *text = safetensors_metadata(&part->file, "version"), *end = text;
+    const char *text = safetensors_metadata(file, "version"), *end = text;
     uint64_t version = reader->manifest.step;
-    if (!job_accumulates(&reader->manifest.job) || part->file.tensor_count == 0)
+    if (!job_accumulates(&reader->manifest.job) || file->tensor_count == 0)
         return STATUS_OK;
     if (text != NULL &&
         (!parse_digits(text, &end, &version) || *end != '\0' || version > reader->manifest.step))
-        return error_set(opening->error, STATUS_INVALID,
-                         "%.300s: is of version %.32s, which cannot be at step %" PRIu64,
-                         part->path, text, reader->manifest.step);
-    if (reader->version_known && reader->version != version)
-        return error_set(opening->error, STATUS_INVALID,
-                         "%.300s: is of version %" PRIu64 ", and another part of %" PRIu64,
-                         part->path, version, reader->version);
+        return error_set(error, STATUS_INVALID,
+                         "%.300s: is of version %.32s, which cannot be at step %" PRIu64, path,
+                         text, reader->manifest.step);
+    if (reader->run_count > 0 && reader->version != version)
+        return error_set(error, STATUS_INVALID,
+                         "%.300s: is of version %" PRIu64 ", and another part of %" PRIu64, path,
+                         version, reader->version);
     reader->version = version;
-    reader->version_known = true;
     return STATUS_OK;
-}
-
-static enum status load_part(const struct opening *opening, uint32_t index)
-{
-    const struct manifest *manifest = &opening->reader->manifest;
-    const struct checkpoint_part *expected = &manifest->parts[index];
-    struct loaded_part *part = &opening->parts[index];
-    if (!join(part->path, opening->path, expected->name))
-        return error_set(opening->error, STATUS_INVALID, "path is too long: %.300s...",
-                         opening->path);
-    size_t bytes;
-    enum status status = opening->disk->read_file(
-        opening->disk->context, part->path, expected->bytes, &part->bytes, &bytes, opening->error);
-    /* A manifest without its parts is a damaged checkpoint, and not "no checkpoint". */
-    if (status == STATUS_NOT_FOUND)
-        return error_set(opening->error, STATUS_INVALID, "%.300s is missing", part->path);
-    if (status == STATUS_OK)
-        status = check_part_digest(part, bytes, expected, opening->error);
-    if (status == STATUS_OK)
-        status = safetensors_open(&part->file, part->bytes, bytes, part->path, opening->error);
-    if (status == STATUS_OK)
-        status = check_part_metadata(part, manifest->step, opening->error);
-    if (status == STATUS_OK)
-        status = check_part_version(opening, part);
-    return status;
 }
 
 /* The tensor's place, from its name "chunk-<first>/<array>". */
-static enum status place(const struct opening *opening, const struct loaded_part *part,
-                         const struct safetensors_tensor *tensor, struct placement *placement)
+static enum status place(const struct checkpoint_reader *reader, const char *path,
+                         const struct safetensors_tensor *tensor, struct checkpoint_run *run,
+                         struct error *error)
 {
+    const struct slots slots = job_slots(&reader->manifest.job);
     const char *end = tensor->name;
     bool valid = strncmp(tensor->name, "chunk-", 6) == 0 && safetensors_is_f32(tensor) &&
-                 tensor->rank == 1 && parse_digits(tensor->name + 6, &end, &placement->first) &&
+                 tensor->rank == 1 && parse_digits(tensor->name + 6, &end, &run->first) &&
                  *end == '/';
-    placement->array = UINT32_MAX;
-    for (uint32_t i = 0; valid && i < opening->reader->array_count; i++)
-        if (strcmp(end + 1, array_name(&opening->slots, i)) == 0)
-            placement->array = i;
-    placement->count = tensor->elements;
-    placement->path = part->path;
-    if (placement->array == UINT32_MAX)
-        return error_set(opening->error, STATUS_INVALID,
-                         "%.300s: tensor \"%.64s\" does not belong into a checkpoint with %s",
-                         part->path, tensor->name, opening->reader->manifest.job.optimizer.name);
-    return STATUS_OK;
+    for (run->array = 0; valid && run->array < reader->array_count; run->array++)
+        if (strcmp(end + 1, array_name(&slots, run->array)) == 0)
+            return STATUS_OK;
+    return error_set(error, STATUS_INVALID,
+                     "%.300s: tensor \"%.64s\" does not belong into a checkpoint with %s", path,
+                     tensor->name, reader->manifest.job.optimizer.name);
 }
 
-static int by_place(const void *a, const void *b)
+/* The data are behind `start` bytes of the file. */
+static enum status add_runs(struct checkpoint_reader *reader, uint32_t part, const char *path,
+                            const struct safetensors_file *file, uint64_t start,
+                            struct error *error)
 {
-    const struct placement *x = a, *y = b;
+    struct checkpoint_run *runs =
+        realloc(reader->runs, (reader->run_count + file->tensor_count + 1) * sizeof *runs);
+    enum status status = STATUS_OK;
+    if (runs == NULL)
+        return no_memory(path, error);
+    reader->runs = runs;
+    for (size_t i = 0; i < file->tensor_count && status == STATUS_OK; i++) {
+        const struct safetensors_tensor *tensor = &file->tensors[i];
+        struct checkpoint_run *run = &runs[reader->run_count++];
+        *run = (struct checkpoint_run){
+            .part = part, .count = tensor->elements, .offset = start + tensor->begin};
+        status = place(reader, path, tensor, run, error);
+    }
+    return status;
+}
+
+/* The header of a part, and the bytes before it; *bytes is the caller's to free in any case. */
+static enum status read_header(const struct disk *disk, const char *path, uint64_t expected,
+                               void **bytes, size_t *count, struct error *error)
+{
+    uint8_t start[SAFETENSORS_START];
+    uint64_t file_bytes = 0, header_bytes;
+    enum status status =
+        disk->read_start(disk->context, path, start, sizeof start, count, &file_bytes, error);
+    /* A manifest without its parts is a damaged checkpoint, and not "no checkpoint". */
+    if (status == STATUS_NOT_FOUND)
+        return error_set(error, STATUS_INVALID, "%.300s is missing", path);
+    if (status == STATUS_OK && file_bytes != expected)
+        status = error_set(error, STATUS_INVALID,
+                           "%.300s: has %" PRIu64 " bytes, but the manifest says %" PRIu64, path,
+                           file_bytes, expected);
+    if (status == STATUS_OK)
+        status = safetensors_look(start, *count, file_bytes, path, error);
+    if (status != STATUS_OK)
+        return status;
+    memcpy(&header_bytes, start, 8);
+    *count = 8 + (size_t)header_bytes;
+    *bytes = malloc(*count);
+    if (*bytes == NULL)
+        return no_memory(path, error);
+    return disk->read_range(disk->context, path, 0, *bytes, *count, error);
+}
+
+static enum status index_part(struct checkpoint_reader *reader, uint32_t index, struct error *error)
+{
+    const struct checkpoint_part *part = &reader->manifest.parts[index];
+    struct safetensors_file file = {0};
+    char path[DISK_PATH_MAX];
+    void *bytes = NULL;
+    size_t count;
+    enum status status = join(path, reader->path, part->name, error);
+    if (status == STATUS_OK)
+        status = read_header(reader->disk, path, part->bytes, &bytes, &count, error);
+    if (status == STATUS_OK)
+        status = safetensors_open_header(&file, bytes, count, part->bytes, path, error);
+    if (status == STATUS_OK)
+        status = check_metadata(&file, path, reader->manifest.step, error);
+    if (status == STATUS_OK)
+        status = check_version(reader, &file, path, error);
+    if (status == STATUS_OK)
+        status = add_runs(reader, index, path, &file, count, error);
+    safetensors_close(&file);
+    free(bytes);
+    return status;
+}
+
+static int by_element(const void *a, const void *b)
+{
+    const struct checkpoint_run *x = a, *y = b;
     if (x->array != y->array)
         return x->array < y->array ? -1 : 1;
     return x->first < y->first ? -1 : x->first > y->first;
 }
 
-/* Sorted placements cover each array's whole space, every element once. */
-static enum status check_cover(const struct opening *opening, const struct placement *placements,
-                               size_t count)
+static int by_offset(const void *a, const void *b)
 {
+    const struct checkpoint_run *x = a, *y = b;
+    return x->offset < y->offset ? -1 : x->offset > y->offset;
+}
+
+/* Sorted runs cover each array's whole space, every element once. */
+static enum status check_cover(const struct checkpoint_reader *reader, struct error *error)
+{
+    const struct slots slots = job_slots(&reader->manifest.job);
     size_t next = 0;
-    for (uint32_t array = 0; array < opening->reader->array_count; array++) {
-        uint64_t end = 0, elements = opening->reader->elements;
-        for (; next < count && placements[next].array == array; next++) {
-            const struct placement *placement = &placements[next];
-            if (placement->first != end || placement->count == 0 ||
-                placement->count > elements - end)
-                return error_set(opening->error, STATUS_INVALID,
-                                 "%.300s: %s of elements %" PRIu64 " to %" PRIu64
+    for (uint32_t array = 0; array < reader->array_count; array++) {
+        uint64_t end = 0, elements = reader->elements;
+        for (; next < reader->run_count && reader->runs[next].array == array; next++) {
+            const struct checkpoint_run *run = &reader->runs[next];
+            if (run->first != end || run->count == 0 || run->count > elements - end)
+                return error_set(error, STATUS_INVALID,
+                                 "%.300s/%s: %s of elements %" PRIu64 " to %" PRIu64
                                  " do not fit to those before, which end at %" PRIu64,
-                                 placement->path, array_name(&opening->slots, array),
-                                 placement->first, placement->first + placement->count, end);
-            end += placement->count;
+                                 reader->path, reader->manifest.parts[run->part].name,
+                                 array_name(&slots, array), run->first, run->first + run->count,
+                                 end);
+            end += run->count;
         }
         if (end != elements)
-            return error_set(opening->error, STATUS_INVALID,
+            return error_set(error, STATUS_INVALID,
                              "%.300s: its parts hold %s of only %" PRIu64 " of %" PRIu64
                              " elements",
-                             opening->path, array_name(&opening->slots, array), end, elements);
+                             reader->path, array_name(&slots, array), end, elements);
     }
     return STATUS_OK;
 }
 
-static enum status check_placements(const struct opening *opening)
+enum status checkpoint_open_headers(struct checkpoint_reader *reader, const struct disk *disk,
+                                    const char *path, struct error *error)
 {
-    uint32_t part_count = opening->reader->manifest.part_count;
-    size_t total = 0, count = 0;
-    for (uint32_t i = 0; i < part_count; i++)
-        total += opening->parts[i].file.tensor_count;
-    struct placement *placements = calloc(total + 1, sizeof *placements);
-    if (placements == NULL)
-        return error_set(opening->error, STATUS_MEMORY, "no memory to read %.300s", opening->path);
-    enum status status = STATUS_OK;
-    for (uint32_t i = 0; i < part_count; i++) {
-        const struct loaded_part *part = &opening->parts[i];
-        for (size_t t = 0; t < part->file.tensor_count && status == STATUS_OK; t++)
-            status = place(opening, part, &part->file.tensors[t], &placements[count++]);
-    }
-    if (status == STATUS_OK) {
-        qsort(placements, count, sizeof *placements, by_place);
-        status = check_cover(opening, placements, count);
-    }
-    free(placements);
-    return status;
-}
-
-static void unload_part(struct loaded_part *part)
-{
-    safetensors_close(&part->file);
-    free(part->bytes);
-    part->bytes = NULL;
-}
-
-/* Copy everything to its place; each part's memory is freed as soon as it is copied. */
-static enum status gather(const struct opening *opening)
-{
-    struct checkpoint_reader *reader = opening->reader;
-    for (uint32_t i = 0; i < opening->arrays_wanted; i++) {
-        /* The parts, which are here, hold as many bytes: a forged size cannot ask for more. */
-        reader->arrays[i] = aligned_alloc(64, reader->elements * sizeof(float));
-        if (reader->arrays[i] == NULL)
-            return error_set(opening->error, STATUS_MEMORY,
-                             "no memory for the parameters of %.300s", opening->path);
-    }
-    for (uint32_t i = 0; i < reader->manifest.part_count; i++) {
-        struct loaded_part *part = &opening->parts[i];
-        for (size_t t = 0; t < part->file.tensor_count; t++) {
-            const struct safetensors_tensor *tensor = &part->file.tensors[t];
-            struct placement placement = {0};
-            enum status status = place(opening, part, tensor, &placement);
-            if (status != STATUS_OK)
-                return status;
-            if (placement.array < opening->arrays_wanted)
-                memcpy(reader->arrays[placement.array] + placement.first, tensor->data,
-                       tensor->elements * sizeof(float));
-        }
-        unload_part(part);
-    }
-    return STATUS_OK;
-}
-
-/* The sizes of the whole, from the declaration. */
-static enum status measure_space(const struct opening *opening)
-{
-    struct checkpoint_reader *reader = opening->reader;
+    char manifest[DISK_PATH_MAX];
+    memset(reader, 0, sizeof *reader);
+    reader->disk = disk;
+    snprintf(reader->path, sizeof reader->path, "%s", path);
+    enum status status = join(manifest, path, MANIFEST_NAME, error);
+    if (status == STATUS_OK)
+        status = manifest_read(&reader->manifest, disk, manifest, error);
+    if (status != STATUS_OK)
+        return status;
     const struct job *job = &reader->manifest.job;
-    uint64_t *offsets = calloc(job->variable_count, sizeof *offsets);
-    if (offsets == NULL)
-        return error_set(opening->error, STATUS_MEMORY, "no memory to read %.300s", opening->path);
-    reader->elements = variables_layout(job->variables, job->variable_count, offsets);
-    reader->array_count = 1 + opening->slots.count;
-    free(offsets);
-    return STATUS_OK;
-}
-
-static enum status make_parts(struct opening *opening)
-{
-    opening->parts = calloc(opening->reader->manifest.part_count, sizeof *opening->parts);
-    return opening->parts != NULL ? STATUS_OK
-                                  : error_set(opening->error, STATUS_MEMORY,
-                                              "no memory to read %.300s", opening->path);
-}
-
-static void free_parts(struct opening *opening)
-{
-    for (uint32_t i = 0; opening->parts != NULL && i < opening->reader->manifest.part_count; i++)
-        unload_part(&opening->parts[i]);
-    free(opening->parts);
-}
-
-static enum status read_parts(struct opening *opening)
-{
-    enum status status = make_parts(opening);
-    for (uint32_t i = 0; status == STATUS_OK && i < opening->reader->manifest.part_count; i++)
-        status = load_part(opening, i);
-    if (status == STATUS_OK)
-        status = check_placements(opening);
-    if (status == STATUS_OK)
-        status = gather(opening);
-    free_parts(opening);
+    reader->version = reader->manifest.step;
+    reader->elements = variables_room(job->variables, job->variable_count);
+    reader->array_count = 1 + job_slots(job).count; /* job_check has looked at it. */
+    for (uint32_t i = 0; status == STATUS_OK && i < reader->manifest.part_count; i++)
+        status = index_part(reader, i, error);
+    if (status == STATUS_OK) {
+        qsort(reader->runs, reader->run_count, sizeof *reader->runs, by_element);
+        status = check_cover(reader, error);
+    }
+    /* A flipped bit is a better reason than what it did to a header. */
+    struct error flipped;
+    if (status == STATUS_INVALID && checkpoint_verify(reader, &flipped) == STATUS_INVALID)
+        error_set(error, status, "%s", flipped.text);
+    if (status != STATUS_OK)
+        checkpoint_close(reader);
     return status;
 }
 
-static enum status read_manifest(struct manifest *manifest, const struct disk *disk,
-                                 const char *path, struct error *error)
+/* A part of which a reader reads piece by piece. */
+struct passage {
+    const struct disk *disk;
+    char path[DISK_PATH_MAX];
+    uint64_t at; /* Bytes of the file that are read. */
+    struct hash hash;
+    uint8_t *block; /* [BLOCK_BYTES] */
+};
+
+/* Up to `end`, into `to`, or, where that is NULL, nowhere. */
+static enum status pass(struct passage *passage, uint64_t end, void *to, struct error *error)
 {
-    char manifest_path[DISK_PATH_MAX];
-    if (!join(manifest_path, path, MANIFEST_NAME))
-        return error_set(error, STATUS_INVALID, "path is too long: %.300s...", path);
-    return manifest_read(manifest, disk, manifest_path, error);
+    enum status status = STATUS_OK;
+    uint8_t *next = to;
+    while (status == STATUS_OK && passage->at < end) {
+        size_t some = end - passage->at < BLOCK_BYTES ? (size_t)(end - passage->at) : BLOCK_BYTES;
+        uint8_t *bytes = next != NULL ? next : passage->block;
+        status = passage->disk->read_range(passage->disk->context, passage->path, passage->at,
+                                           bytes, some, error);
+        if (status == STATUS_OK)
+            hash_update(&passage->hash, bytes, some);
+        passage->at += some;
+        next = next != NULL ? next + some : NULL;
+    }
+    return status;
+}
+
+/* A part against its digest, and on the way its arrays into those that there are; for them runs
+ * are in order of offset. */
+static enum status read_part(const struct checkpoint_reader *reader, uint32_t index, uint8_t *block,
+                             struct error *error)
+{
+    const struct checkpoint_part *part = &reader->manifest.parts[index];
+    struct passage passage = {.disk = reader->disk, .block = block};
+    uint8_t digest[DIGEST_BYTES];
+    hash_init(&passage.hash);
+    enum status status = join(passage.path, reader->path, part->name, error);
+    for (size_t i = 0; i < reader->run_count && status == STATUS_OK; i++) {
+        const struct checkpoint_run *run = &reader->runs[i];
+        float *array = reader->arrays[run->array];
+        if (run->part != index || array == NULL)
+            continue;
+        status = pass(&passage, run->offset, NULL, error);
+        if (status == STATUS_OK)
+            status =
+                pass(&passage, run->offset + run->count * sizeof(float), array + run->first, error);
+    }
+    if (status == STATUS_OK)
+        status = pass(&passage, part->bytes, NULL, error);
+    hash_final(&passage.hash, digest);
+    if (status == STATUS_OK && memcmp(digest, part->digest, DIGEST_BYTES) != 0)
+        status =
+            error_set(error, STATUS_INVALID,
+                      "%.300s: damaged: its checksum is not the one in the manifest", passage.path);
+    return status;
+}
+
+enum status checkpoint_verify(const struct checkpoint_reader *reader, struct error *error)
+{
+    uint8_t *block = malloc(BLOCK_BYTES);
+    enum status status = block != NULL ? STATUS_OK : no_memory(reader->path, error);
+    for (uint32_t i = 0; i < reader->manifest.part_count && status == STATUS_OK; i++)
+        if (!reader->proven[i])
+            status = read_part(reader, i, block, error);
+    free(block);
+    return status;
 }
 
 static enum status open_arrays(struct checkpoint_reader *reader, const struct disk *disk,
                                const char *path, bool values_alone, struct error *error)
 {
-    memset(reader, 0, sizeof *reader);
-    enum status status = read_manifest(&reader->manifest, disk, path, error);
+    enum status status = checkpoint_open_headers(reader, disk, path, error);
     if (status != STATUS_OK)
         return status;
-
-    reader->version = reader->manifest.step;
-    struct opening opening = {.reader = reader, .disk = disk, .path = path, .error = error};
-    opening.slots = job_slots(&reader->manifest.job); /* job_check has looked at it. */
-    status = measure_space(&opening);
-    opening.arrays_wanted = values_alone ? 1 : reader->array_count;
+    reader->array_count = values_alone ? 1 : reader->array_count;
+    for (uint32_t i = 0; i < reader->array_count && status == STATUS_OK; i++) {
+        /* The parts hold as many bytes: a forged size cannot ask for more. */
+        reader->arrays[i] = aligned_alloc(64, reader->elements * sizeof(float));
+        if (reader->arrays[i] == NULL)
+            status =
+                error_set(error, STATUS_MEMORY, "no memory for the parameters of %.300s", path);
+    }
+    qsort(reader->runs, reader->run_count, sizeof *reader->runs, by_offset);
     if (status == STATUS_OK)
-        status = read_parts(&opening);
-    reader->array_count = opening.arrays_wanted;
+        status = checkpoint_verify(reader, error);
     if (status != STATUS_OK)
         checkpoint_close(reader);
     return status;
@@ -934,154 +929,36 @@ void checkpoint_close(struct checkpoint_reader *reader)
     manifest_free(&reader->manifest);
     for (uint32_t i = 0; i < CHECKPOINT_ARRAYS_MAX; i++)
         free(reader->arrays[i]);
+    free(reader->runs);
     memset(reader, 0, sizeof *reader);
 }
 
 /* --- values, piece by piece ---------------------------------------------------------------- */
 
-/* The header of a part, and the bytes before it, into part->bytes. */
-static enum status read_part_header(const struct opening *opening, struct loaded_part *part,
-                                    const struct checkpoint_part *expected, size_t *count)
+/* The run of values that holds this element; those of array 0 are the first. */
+static const struct checkpoint_run *run_of(const struct checkpoint_reader *reader, uint64_t element)
 {
-    const struct disk *disk = opening->disk;
-    uint8_t start[SAFETENSORS_START];
-    uint64_t file_bytes = 0, header_bytes;
-    enum status status = disk->read_start(disk->context, part->path, start, sizeof start, count,
-                                          &file_bytes, opening->error);
-    if (status == STATUS_NOT_FOUND)
-        return error_set(opening->error, STATUS_INVALID, "%.300s is missing", part->path);
-    if (status == STATUS_OK && file_bytes != expected->bytes)
-        status = error_set(opening->error, STATUS_INVALID,
-                           "%.300s: has %" PRIu64 " bytes, but the manifest says %" PRIu64,
-                           part->path, file_bytes, expected->bytes);
-    if (status == STATUS_OK)
-        status = safetensors_look(start, *count, file_bytes, part->path, opening->error);
-    if (status != STATUS_OK)
-        return status;
-    memcpy(&header_bytes, start, 8);
-    *count = 8 + (size_t)header_bytes;
-    part->bytes = malloc(*count);
-    if (part->bytes == NULL)
-        return error_set(opening->error, STATUS_MEMORY, "no memory to read %.300s", part->path);
-    return disk->read_range(disk->context, part->path, 0, part->bytes, *count, opening->error);
+    const struct checkpoint_run *run = reader->runs;
+    while (element - run->first >= run->count)
+        run++;
+    return run;
 }
 
-static enum status index_part(const struct opening *opening, uint32_t index)
-{
-    const struct manifest *manifest = &opening->reader->manifest;
-    const struct checkpoint_part *expected = &manifest->parts[index];
-    struct loaded_part *part = &opening->parts[index];
-    size_t count;
-    if (!join(part->path, opening->path, expected->name))
-        return error_set(opening->error, STATUS_INVALID, "path is too long: %.300s...",
-                         opening->path);
-    enum status status = read_part_header(opening, part, expected, &count);
-    if (status == STATUS_OK)
-        status = safetensors_open_header(&part->file, part->bytes, count, expected->bytes,
-                                         part->path, opening->error);
-    if (status == STATUS_OK)
-        status = check_part_metadata(part, manifest->step, opening->error);
-    if (status == STATUS_OK)
-        status = check_part_version(opening, part);
-    return status;
-}
-
-static int by_element(const void *a, const void *b)
-{
-    const struct checkpoint_run *x = a, *y = b;
-    return x->first < y->first ? -1 : x->first > y->first;
-}
-
-/* Of array 0; check_placements has found each element once. */
-static enum status find_runs(const struct opening *opening, struct checkpoint_values *values)
-{
-    size_t total = 0;
-    for (uint32_t i = 0; i < values->manifest.part_count; i++)
-        total += opening->parts[i].file.tensor_count;
-    values->runs = calloc(total + 1, sizeof *values->runs);
-    if (values->runs == NULL)
-        return error_set(opening->error, STATUS_MEMORY, "no memory to read %.300s", opening->path);
-    for (uint32_t i = 0; i < values->manifest.part_count; i++) {
-        const struct loaded_part *part = &opening->parts[i];
-        uint64_t header_bytes;
-        memcpy(&header_bytes, part->bytes, 8);
-        for (size_t t = 0; t < part->file.tensor_count; t++) {
-            const struct safetensors_tensor *tensor = &part->file.tensors[t];
-            struct placement placement = {0};
-            enum status status = place(opening, part, tensor, &placement);
-            if (status != STATUS_OK)
-                return status;
-            if (placement.array == 0)
-                values->runs[values->run_count++] =
-                    (struct checkpoint_run){.first = placement.first,
-                                            .count = placement.count,
-                                            .offset = 8 + header_bytes + tensor->begin,
-                                            .part = i};
-        }
-    }
-    qsort(values->runs, values->run_count, sizeof *values->runs, by_element);
-    return STATUS_OK;
-}
-
-enum status checkpoint_values_open(struct checkpoint_values *values, const struct disk *disk,
-                                   const char *path, struct error *error)
-{
-    struct checkpoint_reader reader = {0};
-    struct opening opening = {.reader = &reader, .disk = disk, .path = path, .error = error};
-    *values = (struct checkpoint_values){.disk = disk};
-    snprintf(values->path, sizeof values->path, "%s", path);
-    enum status status = read_manifest(&reader.manifest, disk, path, error);
-    if (status != STATUS_OK)
-        return status;
-    reader.version = reader.manifest.step;
-    opening.slots = job_slots(&reader.manifest.job);
-    status = measure_space(&opening);
-    if (status == STATUS_OK)
-        status = make_parts(&opening);
-    for (uint32_t i = 0; status == STATUS_OK && i < reader.manifest.part_count; i++)
-        status = index_part(&opening, i);
-    if (status == STATUS_OK)
-        status = check_placements(&opening);
-    values->manifest = reader.manifest;
-    if (status == STATUS_OK)
-        status = find_runs(&opening, values);
-    free_parts(&opening);
-    values->elements = reader.elements;
-    values->version = reader.version;
-    values->version_known = reader.version_known;
-    if (status != STATUS_OK)
-        checkpoint_values_close(values);
-    return status;
-}
-
-/* The run of elements that holds this one. */
-static const struct checkpoint_run *run_of(const struct checkpoint_values *values, uint64_t element)
-{
-    size_t low = 0, high = values->run_count;
-    while (high - low > 1) {
-        size_t middle = low + (high - low) / 2;
-        if (values->runs[middle].first <= element)
-            low = middle;
-        else
-            high = middle;
-    }
-    return &values->runs[low];
-}
-
-enum status checkpoint_values_read(const struct checkpoint_values *values, uint64_t first,
+enum status checkpoint_read_values(const struct checkpoint_reader *reader, uint64_t first,
                                    uint64_t count, float *to, struct error *error)
 {
-    assert(first <= values->elements && count <= values->elements - first);
+    assert(first <= reader->elements && count <= reader->elements - first);
     while (count > 0) {
         char path[DISK_PATH_MAX];
-        const struct checkpoint_run *run = run_of(values, first);
+        const struct checkpoint_run *run = run_of(reader, first);
         uint64_t skipped = first - run->first, some = run->count - skipped;
         some = some < count ? some : count;
-        if (!join(path, values->path, values->manifest.parts[run->part].name))
-            return error_set(error, STATUS_INVALID, "path is too long: %.300s...", values->path);
-        enum status status = values->disk->read_range(values->disk->context, path,
-                                                      run->offset + skipped * sizeof(float), to,
-                                                      (size_t)some * sizeof(float), error);
+        enum status status =
+            join(path, reader->path, reader->manifest.parts[run->part].name, error);
+        if (status == STATUS_OK)
+            status = reader->disk->read_range(reader->disk->context, path,
+                                              run->offset + skipped * sizeof(float), to,
+                                              (size_t)some * sizeof(float), error);
         if (status != STATUS_OK)
             return status;
         to += some;
@@ -1091,65 +968,20 @@ enum status checkpoint_values_read(const struct checkpoint_values *values, uint6
     return STATUS_OK;
 }
 
-static enum status verify_part(const struct checkpoint_values *values,
-                               const struct checkpoint_part *expected, uint8_t *block,
-                               struct error *error)
+void checkpoint_trust(struct checkpoint_reader *reader, uint32_t index,
+                      const struct checkpoint_part *part)
 {
-    char path[DISK_PATH_MAX];
-    struct hash hash;
-    struct checkpoint_part found = {.bytes = 0};
-    enum status status = STATUS_OK;
-    hash_init(&hash);
-    if (!join(path, values->path, expected->name))
-        return error_set(error, STATUS_INVALID, "path is too long: %.300s...", values->path);
-    while (status == STATUS_OK && found.bytes < expected->bytes) {
-        uint64_t left = expected->bytes - found.bytes;
-        size_t some = left < BLOCK_BYTES ? (size_t)left : BLOCK_BYTES;
-        status =
-            values->disk->read_range(values->disk->context, path, found.bytes, block, some, error);
-        if (status == STATUS_OK)
-            hash_update(&hash, block, some);
-        found.bytes += some;
-    }
-    hash_final(&hash, found.digest);
-    return status == STATUS_OK ? compare_part(path, &found, expected, error) : status;
-}
-
-void checkpoint_values_trust(struct checkpoint_values *values, uint32_t index,
-                             const struct checkpoint_part *part)
-{
-    assert(index < values->manifest.part_count);
-    const struct checkpoint_part *expected = &values->manifest.parts[index];
-    values->proven[index] = strcmp(part->name, expected->name) == 0 &&
+    assert(index < reader->manifest.part_count);
+    const struct checkpoint_part *expected = &reader->manifest.parts[index];
+    reader->proven[index] = strcmp(part->name, expected->name) == 0 &&
                             part->bytes == expected->bytes &&
                             memcmp(part->digest, expected->digest, DIGEST_BYTES) == 0;
 }
 
-enum status checkpoint_values_verify(const struct checkpoint_values *values, struct error *error)
-{
-    uint8_t *block = malloc(BLOCK_BYTES);
-    enum status status = STATUS_OK;
-    if (block == NULL)
-        return error_set(error, STATUS_MEMORY, "no memory to read %.300s", values->path);
-    for (uint32_t i = 0; i < values->manifest.part_count && status == STATUS_OK; i++)
-        if (!values->proven[i])
-            status = verify_part(values, &values->manifest.parts[i], block, error);
-    free(block);
-    return status;
-}
-
-uint64_t checkpoint_values_unproven(const struct checkpoint_values *values)
+uint64_t checkpoint_unproven(const struct checkpoint_reader *reader)
 {
     uint64_t bytes = 0;
-    for (uint32_t i = 0; i < values->manifest.part_count; i++)
-        bytes += values->proven[i] ? 0 : values->manifest.parts[i].bytes;
+    for (uint32_t i = 0; i < reader->manifest.part_count; i++)
+        bytes += reader->proven[i] ? 0 : reader->manifest.parts[i].bytes;
     return bytes;
-}
-
-void checkpoint_values_close(struct checkpoint_values *values)
-{
-    manifest_free(&values->manifest);
-    free(values->runs);
-    values->runs = NULL;
-    values->run_count = 0;
 }

@@ -104,13 +104,24 @@ enum status checkpoint_sweep(const struct disk *disk, const char *out, uint64_t 
  * writes at most `max`. A missing directory has none. */
 size_t checkpoint_list(const struct disk *disk, const char *out, uint64_t *steps, size_t max);
 
+/* The place of some elements of an array. */
+struct checkpoint_run {
+    uint32_t array, part;  /* Indices. */
+    uint64_t first, count; /* Elements. */
+    uint64_t offset;       /* Bytes from the start of the part's file. */
+};
+
 struct checkpoint_reader {
     struct manifest manifest;
+    const struct disk *disk;     /* Borrowed. */
+    char path[DISK_PATH_MAX];    /* Of its directory. */
+    struct checkpoint_run *runs; /* [run_count] of all elements, owned. */
+    size_t run_count;
     float *arrays[CHECKPOINT_ARRAYS_MAX]; /* [array_count][elements] whole spaces, owned. */
     uint32_t array_count;                 /* 1 + slot_count, or 1 where only values are read. */
     uint64_t elements;
-    uint64_t version;   /* Of all chunks. */
-    bool version_known; /* A part has said it. */
+    uint64_t version;             /* Of all chunks. */
+    bool proven[JOB_SERVERS_MAX]; /* Parts that need no second reading to be verified. */
 };
 
 /* Read and verify a whole checkpoint: path is a step-... directory. */
@@ -142,40 +153,20 @@ void checkpoint_close(struct checkpoint_reader *reader);
 
 /* --- values, piece by piece ---------------------------------------------------------------- */
 
-/* The place of some elements' values. */
-struct checkpoint_run {
-    uint64_t first, count; /* Elements. */
-    uint64_t offset;       /* Bytes from the start of the part's file. */
-    uint32_t part;         /* Index of the part. */
-};
-
-/* A checkpoint of which only the headers are read: its values take no memory. What is read of it
- * counts only if checkpoint_values_verify finds it whole. */
-struct checkpoint_values {
-    struct manifest manifest;
-    const struct disk *disk;     /* Borrowed. */
-    char path[DISK_PATH_MAX];    /* Of its directory. */
-    struct checkpoint_run *runs; /* [run_count] of all elements in order, owned. */
-    size_t run_count;
-    uint64_t elements;
-    uint64_t version; /* As of a reader. */
-    bool version_known;
-    bool proven[JOB_SERVERS_MAX]; /* Parts that need no second reading to be verified. */
-};
-
-enum status checkpoint_values_open(struct checkpoint_values *values, const struct disk *disk,
-                                   const char *path, struct error *error);
+/* A checkpoint of which only the headers are read: its arrays take no memory. What is read of it
+ * counts only if checkpoint_verify finds it whole. */
+enum status checkpoint_open_headers(struct checkpoint_reader *reader, const struct disk *disk,
+                                    const char *path, struct error *error);
 /* Elements first to first + count - 1 into to[count], 64-byte aligned or not. */
-enum status checkpoint_values_read(const struct checkpoint_values *values, uint64_t first,
+enum status checkpoint_read_values(const struct checkpoint_reader *reader, uint64_t first,
                                    uint64_t count, float *to, struct error *error);
 /* This process has just written and read back the part: unless the manifest's differs, it counts
  * as verified. */
-void checkpoint_values_trust(struct checkpoint_values *values, uint32_t index,
-                             const struct checkpoint_part *part);
+void checkpoint_trust(struct checkpoint_reader *reader, uint32_t index,
+                      const struct checkpoint_part *part);
 /* Read all parts that are not trusted, and compare them with the manifest, in little memory. */
-enum status checkpoint_values_verify(const struct checkpoint_values *values, struct error *error);
+enum status checkpoint_verify(const struct checkpoint_reader *reader, struct error *error);
 /* Bytes of the parts to verify, as their writers say. */
-uint64_t checkpoint_values_unproven(const struct checkpoint_values *values);
-void checkpoint_values_close(struct checkpoint_values *values);
+uint64_t checkpoint_unproven(const struct checkpoint_reader *reader);
 
 #endif

@@ -205,7 +205,6 @@ enum status initial_open(struct checkpoint_reader *reader, const struct job *job
     *reader = (struct checkpoint_reader){
         .array_count = 1 + slots.count,
         .elements = variables_room(job->variables, job->variable_count),
-        .version_known = true,
     };
     enum status status = initial_read(job, disk, out, path, &reader->arrays[0], error);
     if (status == STATUS_OK && job_copy(&reader->manifest.job, job) != STATUS_OK)

@@ -112,7 +112,7 @@ struct exporting {
     const struct variable *variables;
     uint32_t variable_count;
     const uint64_t *offsets; /* [variable_count] */
-    const struct checkpoint_values *values;
+    const struct checkpoint_reader *values;
     struct safetensors_writer writer; /* Of the header alone. */
     float *block;                     /* [BLOCK_ELEMENTS] */
     uint32_t pieces, variable; /* Pieces of the header and whole variables that are written. */
@@ -128,7 +128,7 @@ struct exporting {
 static void verify(void *argument)
 {
     struct exporting *exporting = argument;
-    exporting->verified = checkpoint_values_verify(exporting->values, &exporting->why);
+    exporting->verified = checkpoint_verify(exporting->values, &exporting->why);
 }
 
 static void sum_up(void *argument)
@@ -168,7 +168,7 @@ static enum status next_piece(void *context, struct disk_piece *piece, struct er
     uint64_t left =
         variable_elements(&exporting->variables[exporting->variable]) - exporting->elements;
     uint64_t some = left < BLOCK_ELEMENTS ? left : BLOCK_ELEMENTS;
-    enum status status = checkpoint_values_read(
+    enum status status = checkpoint_read_values(
         exporting->values, exporting->offsets[exporting->variable] + exporting->elements, some,
         exporting->block, error);
     *piece = (struct disk_piece){exporting->block, (size_t)some * sizeof(float)};
@@ -205,8 +205,7 @@ static enum status export_all(struct exporting *exporting, const struct disk *di
     const struct safetensors_writer *writer = &exporting->writer;
     const struct disk_source source = {exporting, next_piece};
     uint64_t bytes = writer->pieces[0].bytes + writer->pieces[1].bytes + writer->data_bytes;
-    beside_start(&exporting->verifying, checkpoint_values_unproven(exporting->values), verify,
-                 exporting);
+    beside_start(&exporting->verifying, checkpoint_unproven(exporting->values), verify, exporting);
     enum status status = disk->write_from(disk->context, path, bytes, &source, error);
     beside_join(&exporting->summing); /* It may have ended before the last piece. */
     beside_join(&exporting->verifying);
@@ -215,7 +214,7 @@ static enum status export_all(struct exporting *exporting, const struct disk *di
 
 enum status model_file_export(const struct disk *disk, const char *path, const char *model_text,
                               const struct variable *variables, uint32_t variable_count,
-                              const struct checkpoint_values *values, char model_hex[65],
+                              const struct checkpoint_reader *values, char model_hex[65],
                               char parameters_hex[65], struct error *error)
 {
     uint64_t elements = 0;

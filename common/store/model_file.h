@@ -20,7 +20,7 @@ enum status model_file_write(const struct disk *disk, const char *path, const ch
                              const struct variable *variables, uint32_t variable_count,
                              const float *parameters, char *sha256_hex, struct error *error);
 
-struct checkpoint_values;
+struct checkpoint_reader;
 
 /* The same out of a checkpoint, block by block, with both digests, without memory for the whole.
  * A thread beside reads the untrusted parts and compares them with the manifest. The file gets
@@ -28,7 +28,7 @@ struct checkpoint_values;
  * itself: a wrong read of the disk may pass once, and is then in both digests. */
 enum status model_file_export(const struct disk *disk, const char *path, const char *model_text,
                               const struct variable *variables, uint32_t variable_count,
-                              const struct checkpoint_values *values, char model_hex[65],
+                              const struct checkpoint_reader *values, char model_hex[65],
                               char parameters_hex[65], struct error *error);
 
 struct model_file {

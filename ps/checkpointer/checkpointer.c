@@ -842,7 +842,7 @@ static enum status export_first(struct checkpointer *checkpointer, struct run_su
     if (status != STATUS_OK)
         return status;
     const struct job *job = &checkpointer->job;
-    summary->versions = reader.version_known ? reader.version : 0;
+    summary->versions = job_accumulates(job) ? reader.version : 0;
     snprintf(path, sizeof path, "%s/model.safetensors", checkpointer->options.out);
     status = model_file_write(checkpointer->options.disk, path, job->model, job->variables,
                               job->variable_count, reader.arrays[0], summary->model_sha256, error);
@@ -855,11 +855,11 @@ static enum status export_first(struct checkpointer *checkpointer, struct run_su
 
 /* Parts that were written and read back here need no second reading. */
 static void trust_own(const struct checkpointer *checkpointer, uint64_t step,
-                      struct checkpoint_values *values)
+                      struct checkpoint_reader *values)
 {
     for (uint32_t i = 0; i < checkpointer->part_count && i < values->manifest.part_count; i++)
         if (checkpointer->parts[i].proven && checkpointer->parts[i].step == step)
-            checkpoint_values_trust(values, i, &checkpointer->parts[i].written);
+            checkpoint_trust(values, i, &checkpointer->parts[i].written);
 }
 
 /* The model of the checkpoint just written. Reading it back also proves it. */
@@ -867,21 +867,21 @@ static enum status export_model(struct checkpointer *checkpointer, struct run_su
                                 struct outbox *outbox, struct error *error)
 {
     char path[DISK_PATH_MAX];
-    struct checkpoint_values values;
+    struct checkpoint_reader values;
     const struct job *job = &checkpointer->job;
     const struct checkpointer_options *options = &checkpointer->options;
     checkpoint_path(path, options->out, summary->step);
-    enum status status = checkpoint_values_open(&values, options->disk, path, error);
+    enum status status = checkpoint_open_headers(&values, options->disk, path, error);
     if (status == STATUS_NOT_FOUND)
         return export_first(checkpointer, summary, outbox, error);
     if (status != STATUS_OK)
         return status;
-    summary->versions = values.version_known ? values.version : 0;
+    summary->versions = job_accumulates(job) ? values.version : 0;
     trust_own(checkpointer, summary->step, &values);
     snprintf(path, sizeof path, "%s/model.safetensors", options->out);
     status = model_file_export(options->disk, path, job->model, job->variables, job->variable_count,
                                &values, summary->model_sha256, summary->parameters_sha256, error);
-    checkpoint_values_close(&values);
+    checkpoint_close(&values);
     return status;
 }
 

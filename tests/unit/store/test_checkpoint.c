@@ -470,14 +470,14 @@ TEST(left_overs_beside_a_manifest_go_but_not_what_is_being_written_again)
 static enum status verify(const char *out, struct error *error)
 {
     char directory[DISK_PATH_MAX];
-    struct checkpoint_values values;
+    struct checkpoint_reader values;
     checkpoint_path(directory, out, 5);
-    enum status status = checkpoint_values_open(&values, disk, directory, error);
+    enum status status = checkpoint_open_headers(&values, disk, directory, error);
     if (status != STATUS_OK)
         return status;
-    status = checkpoint_values_verify(&values, error);
+    status = checkpoint_verify(&values, error);
     ck_assert_uint_eq(values.manifest.part_count, 2);
-    checkpoint_values_close(&values);
+    checkpoint_close(&values);
     return status;
 }
 
@@ -788,14 +788,14 @@ static enum status export_step(const char *out, uint64_t step, const char *path,
                                char parameters[65], struct error *error)
 {
     char directory[DISK_PATH_MAX];
-    struct checkpoint_values values;
+    struct checkpoint_reader values;
     struct job job = sample_job();
     checkpoint_path(directory, out, step);
-    enum status status = checkpoint_values_open(&values, disk, directory, error);
+    enum status status = checkpoint_open_headers(&values, disk, directory, error);
     if (status == STATUS_OK) {
         status = model_file_export(disk, path, job.model, job.variables, job.variable_count,
                                    &values, model, parameters, error);
-        checkpoint_values_close(&values);
+        checkpoint_close(&values);
     }
     job_free(&job);
     return status;
@@ -939,7 +939,7 @@ TEST(a_part_is_read_once_more_unless_it_is_the_one_that_was_proven)
 {
     char directory[DISK_PATH_MAX];
     struct checkpoint_part parts[2], other;
-    struct checkpoint_values values;
+    struct checkpoint_reader values;
     struct liar liar = {.disk = disk_posix, .at = UINT64_MAX};
     liar.disk.context = &liar;
     liar.disk.read_range = read_lies;
@@ -947,22 +947,22 @@ TEST(a_part_is_read_once_more_unless_it_is_the_one_that_was_proven)
         write_part(p->out, 5, i, 2, &parts[i]);
     write_manifest(p->out, 5, parts, 2);
     checkpoint_path(directory, p->out, 5);
-    ck_assert_int_eq(checkpoint_values_open(&values, &liar.disk, directory, &p->error), STATUS_OK);
+    ck_assert_int_eq(checkpoint_open_headers(&values, &liar.disk, directory, &p->error), STATUS_OK);
     other = parts[0];
     other.digest[3] ^= 1;
-    checkpoint_values_trust(&values, 0, &other);
-    ck_assert_uint_eq(checkpoint_values_unproven(&values), parts[0].bytes + parts[1].bytes);
-    checkpoint_values_trust(&values, 0, &parts[1]);
-    ck_assert_uint_eq(checkpoint_values_unproven(&values), parts[0].bytes + parts[1].bytes);
-    checkpoint_values_trust(&values, 0, &parts[0]);
-    ck_assert_uint_eq(checkpoint_values_unproven(&values), parts[1].bytes);
+    checkpoint_trust(&values, 0, &other);
+    ck_assert_uint_eq(checkpoint_unproven(&values), parts[0].bytes + parts[1].bytes);
+    checkpoint_trust(&values, 0, &parts[1]);
+    ck_assert_uint_eq(checkpoint_unproven(&values), parts[0].bytes + parts[1].bytes);
+    checkpoint_trust(&values, 0, &parts[0]);
+    ck_assert_uint_eq(checkpoint_unproven(&values), parts[1].bytes);
     liar.read = 0;
-    ck_assert_int_eq(checkpoint_values_verify(&values, &p->error), STATUS_OK);
+    ck_assert_int_eq(checkpoint_verify(&values, &p->error), STATUS_OK);
     ck_assert_uint_eq(liar.read, parts[1].bytes);
     liar.at = parts[1].bytes - 1;
-    ck_assert_int_eq(checkpoint_values_verify(&values, &p->error), STATUS_INVALID);
+    ck_assert_int_eq(checkpoint_verify(&values, &p->error), STATUS_INVALID);
     ck_assert_ptr_nonnull(strstr(p->error.text, "part-1-of-2"));
-    checkpoint_values_close(&values);
+    checkpoint_close(&values);
 }
 
 /* --- one model in one file ----------------------------------------------------------------- */
