@@ -46,14 +46,6 @@ bool checkpoint_is_part_name(const char *name, uint32_t server, uint32_t server_
     return strcmp(name, expected) == 0;
 }
 
-static void digest_of(const char *text, size_t bytes, uint8_t digest[HASH_BYTES])
-{
-    struct hash hash;
-    hash_init(&hash);
-    hash_update(&hash, text, bytes);
-    hash_final(&hash, digest);
-}
-
 /* --- writing ------------------------------------------------------------------------------- */
 
 static void write_tally(struct json_writer *writer, const struct tally *tally)
@@ -106,7 +98,7 @@ enum status manifest_write(const struct disk *disk, const char *path,
     enum status status = STATUS_MEMORY;
     if (!writer.failed) {
         uint8_t digest[HASH_BYTES];
-        digest_of(writer.text, writer.bytes, digest);
+        hash_bytes(writer.text, writer.bytes, digest);
         json_writer_hex(&writer, "blake2b", digest, sizeof digest);
         json_writer_end(&writer);
         json_writer_raw(&writer, "\n", 1);
@@ -131,7 +123,7 @@ static enum status check_digest(const char *text, size_t bytes, const char *path
     if (intact) {
         uint8_t digest[HASH_BYTES];
         char digits[2 * HASH_BYTES + 1];
-        digest_of(text, bytes - TAIL_BYTES, digest);
+        hash_bytes(text, bytes - TAIL_BYTES, digest);
         hash_hex(digest, sizeof digest, digits);
         snprintf(expected, sizeof expected, "%s%s%s", TAIL_START, digits, TAIL_END);
         intact = memcmp(text + bytes - TAIL_BYTES, expected, TAIL_BYTES) == 0;

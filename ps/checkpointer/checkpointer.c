@@ -7,7 +7,7 @@
  *                                                                             |
  *     coordinator: all are written --MANIFEST--> write_manifest --> it is a checkpoint; prune
  *
- * On server 0 check_claim precedes all that is written for the whole run. */
+ * On server 0 checkpointer_check_claim precedes all that is written for the whole run. */
 
 #include "ps/checkpointer/checkpointer.h"
 
@@ -52,8 +52,7 @@ static void part_clear(struct part *part)
 
 static void reader_close(struct checkpointer *checkpointer)
 {
-    if (checkpointer->reader_open)
-        checkpoint_close(&checkpointer->reader);
+    checkpoint_close(&checkpointer->reader);
     checkpointer->reader_open = false;
 }
 
@@ -88,8 +87,7 @@ static struct packet *say_from(struct checkpointer *checkpointer, enum destinati
 
 /* --- generations --------------------------------------------------------------------------- */
 
-/* Whether the run is still ours: its generation is as we left it. */
-static enum status check_claim(const struct checkpointer *checkpointer, struct error *error)
+enum status checkpointer_check_claim(const struct checkpointer *checkpointer, struct error *error)
 {
     struct generation found;
     enum status status =
@@ -202,7 +200,7 @@ static enum status check_opening(const struct checkpointer *checkpointer, enum r
     if (opening != RUN_BEGINS && !killed && strcmp(options->restore, "never") == 0)
         return error_set(error, STATUS_EXISTS, "%.300s holds %s run and --restore never was given",
                          options->out, finished ? "a finished" : "an unfinished");
-    if (finished && !(checkpointer->reader_open && checkpointer->reader.manifest.step > 0))
+    if (finished && checkpointer->reader.manifest.step == 0)
         return error_set(error, STATUS_EXISTS,
                          "%.300s holds a finished run without a checkpoint to train it further "
                          "from; choose another --out",
@@ -237,22 +235,13 @@ static enum status open_record(struct checkpointer *checkpointer, bool records, 
                                struct outbox *outbox, struct error *error)
 {
     const struct checkpointer_options *options = &checkpointer->options;
-    const struct manifest none = {.step = 0};
-    const struct manifest *manifest =
-        checkpointer->reader_open ? &checkpointer->reader.manifest : &none;
+    const struct checkpoint_reader *reader = &checkpointer->reader;
     enum status status = run_chronicle_open(
-        &checkpointer->chronicle, options->disk, options->out, records, &manifest->record,
-        manifest->step, checkpointer->reader_open ? checkpointer->reader.version : 0, generation,
-        error);
+        &checkpointer->chronicle, options->disk, options->out, records, &reader->manifest.record,
+        reader->manifest.step, reader->version, generation, error);
     if (checkpointer->chronicle.remark.text[0] != '\0')
         outbox_warn(outbox, "%s", checkpointer->chronicle.remark.text);
     return status;
-}
-
-/* The reader has the values of step 0, and no earlier session's. */
-static bool begins_with_given(const struct checkpointer *checkpointer)
-{
-    return job_has_given(&checkpointer->job) && checkpointer->reader.manifest.step == 0;
 }
 
 /* Take the run directory. The generation is read again under the lock, because another server 0
@@ -282,9 +271,10 @@ static enum status take_place(struct checkpointer *checkpointer, const struct re
     if (status == STATUS_OK)
         status = claim(checkpointer, next, error);
     if (status == STATUS_OK)
-        run_directory_begin_at(&checkpointer->directory,
-                               checkpointer->reader_open ? checkpointer->reader.manifest.step : 0);
-    if (status == STATUS_OK && checkpointer->reader_open && begins_with_given(checkpointer))
+        run_directory_begin_at(&checkpointer->directory, checkpointer->reader.manifest.step);
+    /* The reader has the values of step 0, and no earlier session's. */
+    if (status == STATUS_OK && checkpointer->reader_open && job_has_given(&checkpointer->job) &&
+        checkpointer->reader.manifest.step == 0)
         status = initial_keep(&checkpointer->job, options->disk, options->out,
                               checkpointer->reader.arrays[0], error);
     if (status == STATUS_OK)
@@ -348,10 +338,8 @@ static void answer_opened(struct checkpointer *checkpointer, struct order_run_op
         opened.run_id = checkpointer->claim.run_id;
         opened.generation = checkpointer->claim.number;
         opened.restore = checkpointer->reader_open;
-        if (checkpointer->reader_open) {
-            opened.restore_step = checkpointer->reader.manifest.step;
-            opened.so_far = checkpointer->reader.manifest.so_far;
-        }
+        opened.restore_step = checkpointer->reader.manifest.step;
+        opened.so_far = checkpointer->reader.manifest.so_far;
         event(outbox->listener, EVENT_OPENED, .step = opened.restore_step);
     }
     order_add(outbox, TO_COORDINATOR, 0,
@@ -393,7 +381,7 @@ static enum status go_back(struct checkpointer *checkpointer, uint64_t number,
 {
     const struct generation next = {.run_id = checkpointer->claim.run_id, .number = number};
     assert(number > checkpointer->claim.number);
-    enum status status = check_claim(checkpointer, error);
+    enum status status = checkpointer_check_claim(checkpointer, error);
     if (status == STATUS_OK)
         status = claim(checkpointer, &next, error);
     if (status != STATUS_OK)
@@ -404,11 +392,9 @@ static enum status go_back(struct checkpointer *checkpointer, uint64_t number,
     checkpointer->snapshot_failed = false;
     bool passed_over;
     status = find_checkpoint(checkpointer, &passed_over, outbox, error);
-    const struct manifest none = {.step = 0};
-    const struct manifest *manifest =
-        checkpointer->reader_open ? &checkpointer->reader.manifest : &none;
-    run_chronicle_go_back(&checkpointer->chronicle, &manifest->record, manifest->step,
-                          checkpointer->reader_open ? checkpointer->reader.version : 0, number);
+    const struct checkpoint_reader *reader = &checkpointer->reader;
+    run_chronicle_go_back(&checkpointer->chronicle, &reader->manifest.record, reader->manifest.step,
+                          reader->version, number);
     return status;
 }
 
@@ -535,14 +521,6 @@ static void handle_send_chunks(struct checkpointer *checkpointer, uint32_t serve
 
 /* --- cutting ------------------------------------------------------------------------------- */
 
-static uint32_t chunks_of(const struct plan *plan, uint32_t server)
-{
-    uint32_t count = 0;
-    for (uint32_t i = 0; i < plan->partition.chunk_count; i++)
-        count += plan->partition.chunks[i].server == server;
-    return count;
-}
-
 static struct checkpoint_chunk *part_chunk(struct part *part,
                                            const struct message_chunk_state *state)
 {
@@ -658,12 +636,10 @@ static bool state_fits(const struct checkpointer *checkpointer, const struct pac
                 (state->array != CHECKPOINT_SCORED || !checkpointer->plan->job.keep_scored))) {
         return false;
     }
-    for (uint32_t i = 0; i < checkpointer->plan->partition.chunk_count; i++) {
-        const struct chunk_range *range = &checkpointer->plan->partition.chunks[i];
-        if (range->first == state->first)
-            return range->count == state->count && range->server == state->server;
-    }
-    return false;
+    uint32_t chunk = plan_chunk_at(checkpointer->plan, state->first);
+    const struct chunk_range *range = &checkpointer->plan->partition.chunks[chunk];
+    return chunk < checkpointer->plan->partition.chunk_count && range->count == state->count &&
+           range->server == state->server;
 }
 
 static void handle_chunk_state(struct checkpointer *checkpointer, struct packet *packet,
@@ -689,7 +665,7 @@ static void handle_chunk_state(struct checkpointer *checkpointer, struct packet 
     /* Of an old snapshot: it must not push out the one under way. */
     if (state->step < part->step)
         return;
-    uint32_t chunks = chunks_of(checkpointer->plan, state->server);
+    uint32_t chunks = plan_chunks_of(checkpointer->plan, state->server);
     uint32_t arrays = arrays_of(checkpointer);
     if ((part->chunks == NULL || part->step != state->step) &&
         !part_begin(part, state->step, chunks, arrays)) {
@@ -727,7 +703,7 @@ static enum status write_manifest(struct checkpointer *checkpointer, const struc
         .part_count = checkpointer->part_count,
         .parts = parts->data,
     };
-    enum status status = check_claim(checkpointer, error);
+    enum status status = checkpointer_check_claim(checkpointer, error);
     if (status == STATUS_OK)
         status = checkpoint_write_manifest(checkpointer->options.disk, checkpointer->options.out,
                                            &manifest, error);
@@ -770,7 +746,7 @@ static void handle_manifest(struct checkpointer *checkpointer, const struct orde
         return;
     checkpointer->chronicle.instructions = order->manifest.instructions;
     /* Before the record too, which a successor goes on with. */
-    enum status status = check_claim(checkpointer, &error);
+    enum status status = checkpointer_check_claim(checkpointer, &error);
     if (!leaf_sets_open(&sets, (const char *)parts->data + behind, parts->bytes - behind))
         sets.left = 0;
     if (status == STATUS_OK)
@@ -897,17 +873,10 @@ static void close_generation(struct checkpointer *checkpointer, const struct run
     claim(checkpointer, &ended, NULL);
 }
 
-/* By the clock of the summary's sender. */
-static uint64_t now_us(const struct checkpointer *checkpointer)
-{
-    const struct disk *disk = checkpointer->options.disk;
-    return (uint64_t)(disk->seconds(disk->context) * 1e6);
-}
-
 static enum status write_summary(struct checkpointer *checkpointer, struct run_summary *summary,
                                  struct outbox *outbox, struct error *error)
 {
-    enum status status = check_claim(checkpointer, error);
+    enum status status = checkpointer_check_claim(checkpointer, error);
     if (status != STATUS_OK)
         return status;
     if (summary->state == RUN_DONE || summary->state == RUN_STOPPED) {
@@ -921,7 +890,6 @@ static enum status write_summary(struct checkpointer *checkpointer, struct run_s
             snprintf(summary->reason, sizeof summary->reason, "%s", error->text);
         }
     }
-    run_phases_enter(&summary->phases, RUN_PHASE_END, now_us(checkpointer));
     run_chronicle_size(&checkpointer->chronicle, &summary->record.files, &summary->record.bytes);
     summary->record.computations = checkpointer->chronicle.next_computation > 0
                                        ? checkpointer->chronicle.next_computation - 1
@@ -930,7 +898,10 @@ static enum status write_summary(struct checkpointer *checkpointer, struct run_s
         run_chronicle_has_ended(&checkpointer->chronicle, &summary->record.ends_at);
     struct error writing;
     enum status wrote = STATUS_OK;
-    run_phases_enter(&summary->phases, RUN_PHASE_END, now_us(checkpointer));
+    /* By the clock of the summary's sender. */
+    const struct disk *disk = checkpointer->options.disk;
+    run_phases_enter(&summary->phases, RUN_PHASE_END,
+                     (uint64_t)(disk->seconds(disk->context) * 1e6));
     if (checkpointer->directory_open)
         wrote = run_directory_summary(&checkpointer->directory, &checkpointer->job,
                                       checkpointer->claim.run_id, summary, &writing);
@@ -946,7 +917,7 @@ static enum status write_summary(struct checkpointer *checkpointer, struct run_s
  * the next. */
 static void note_faults(struct checkpointer *checkpointer, const struct run_faults *faults)
 {
-    if (checkpointer->directory_open && check_claim(checkpointer, NULL) == STATUS_OK)
+    if (checkpointer->directory_open && checkpointer_check_claim(checkpointer, NULL) == STATUS_OK)
         run_directory_note(&checkpointer->directory, &checkpointer->job, checkpointer->claim.run_id,
                            faults, NULL);
 }

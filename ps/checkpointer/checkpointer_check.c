@@ -6,18 +6,10 @@
 
 #define RULE(condition, rule) INVARIANT("checkpointer", condition, rule)
 
-static uint32_t chunks_of(const struct plan *plan, uint32_t server)
-{
-    uint32_t count = 0;
-    for (uint32_t i = 0; i < plan->partition.chunk_count; i++)
-        count += plan->partition.chunks[i].server == server;
-    return count;
-}
-
 static void check_part(const struct checkpointer *k, uint32_t server)
 {
     const struct part *part = &k->parts[server];
-    uint32_t arrays = 0, chunks = chunks_of(k->plan, server);
+    uint32_t arrays = 0, chunks = plan_chunks_of(k->plan, server);
     RULE((part->chunks == NULL) == (part->frames == NULL), "a part has chunks and frames, or none");
     RULE(part->chunks != NULL || (part->chunk_count == 0 && part->arrays_received == 0),
          "nothing has come for a part that has not begun");

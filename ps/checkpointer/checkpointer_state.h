@@ -43,7 +43,7 @@ struct checkpointer {
     bool records;        /* Chunks have update logs, which go with each part. */
     struct part *parts;  /* [part_count], one for each server. */
     uint32_t part_count;
-    struct checkpoint_reader reader; /* Open while chunks are being loaded from it. */
+    struct checkpoint_reader reader; /* Open while chunks are being loaded; else of step 0. */
     bool reader_open;
 
     /* Server 0. */
@@ -62,6 +62,9 @@ struct checkpointer {
     struct kept_model kept;
     struct log_once keeping, journal, scored;
 };
+
+/* Whether the run is still ours: its generation is as we left it. STATUS_EXISTS: it is not. */
+enum status checkpointer_check_claim(const struct checkpointer *checkpointer, struct error *error);
 
 /* See common/base/invariant.h. */
 void checkpointer_check(const struct checkpointer *checkpointer);

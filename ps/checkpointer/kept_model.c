@@ -7,7 +7,6 @@
 #include <string.h>
 
 #include "common/base/invariant.h"
-#include "common/store/generation.h"
 #include "common/store/scored_file.h"
 
 void kept_model_clear(struct kept_model *kept)
@@ -29,10 +28,7 @@ static bool begin(struct kept_model *kept, uint64_t batches, const struct plan *
 /* Only while the run is ours. */
 static enum status write_file(const struct checkpointer *k, struct error *error)
 {
-    struct generation found;
-    enum status status = generation_read(&found, k->options.disk, k->options.out, error);
-    if (status == STATUS_OK && !generation_equal(&found, &k->claim))
-        status = error_set(error, STATUS_EXISTS, "another server 0 has taken over this run");
+    enum status status = checkpointer_check_claim(k, error);
     if (status == STATUS_OK)
         status = scored_file_write(k->options.disk, k->options.out, &k->job, k->kept.batches,
                                    k->kept.values, error);
@@ -53,20 +49,12 @@ static void finish(struct checkpointer *k, struct outbox *outbox)
     kept_model_clear(&k->kept);
 }
 
-static uint32_t chunk_at(const struct plan *plan, uint64_t first)
-{
-    uint32_t i = 0;
-    while (plan->partition.chunks[i].first != first)
-        i++;
-    return i;
-}
-
 void kept_model_add(struct checkpointer *checkpointer, const struct packet *packet,
                     struct outbox *outbox)
 {
     struct checkpointer *k = checkpointer;
     const struct message_chunk_state *state = &packet->message.chunk_state;
-    uint32_t chunk = chunk_at(k->plan, state->first);
+    uint32_t chunk = plan_chunk_at(k->plan, state->first);
     if (state->step < k->kept.batches || (state->step == k->kept.batches && k->kept.had == NULL))
         return; /* Late, or repeated. */
     if (state->step > k->kept.batches && !begin(&k->kept, state->step, k->plan)) {

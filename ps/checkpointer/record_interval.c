@@ -88,21 +88,13 @@ static enum status no_memory(struct error *error)
 
 /* --- reading ------------------------------------------------------------------------------- */
 
-static uint32_t chunk_at(const struct plan *plan, uint64_t first)
-{
-    uint32_t chunk = 0;
-    while (chunk < plan->partition.chunk_count && plan->partition.chunks[chunk].first != first)
-        chunk++;
-    return chunk;
-}
-
 /* A chunk's log since the last snapshot: all that it has handed over, or the end of that. */
 static enum status take_log(struct interval *s, const struct source *source, uint64_t first,
                             const uint32_t *list, uint32_t count, struct error *error)
 {
     const struct checkpointer *k = s->checkpointer;
     uint64_t wanted = s->step - k->chronicle.step;
-    uint32_t chunk = chunk_at(k->plan, first);
+    uint32_t chunk = plan_chunk_at(k->plan, first);
     if (count < wanted || chunk == k->plan->partition.chunk_count)
         return error_set(error, STATUS_INVALID,
                          "%" PRIu32 " of the %" PRIu64 " batches before step %" PRIu64

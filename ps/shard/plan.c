@@ -111,6 +111,22 @@ void plan_destroy(struct plan **plan)
     *plan = NULL;
 }
 
+uint32_t plan_chunk_at(const struct plan *plan, uint64_t first)
+{
+    uint32_t chunk = 0;
+    while (chunk < plan->partition.chunk_count && plan->partition.chunks[chunk].first != first)
+        chunk++;
+    return chunk;
+}
+
+uint32_t plan_chunks_of(const struct plan *plan, uint32_t server)
+{
+    uint32_t count = 0;
+    for (uint32_t i = 0; i < plan->partition.chunk_count; i++)
+        count += plan->partition.chunks[i].server == server;
+    return count;
+}
+
 const char *plan_variable_at(const struct plan *plan, uint64_t element)
 {
     uint32_t i = plan->job.variable_count - 1;

@@ -29,6 +29,11 @@ enum status plan_create_sized(struct plan **plan, const struct job *job, const u
                               uint32_t chunk_count, struct error *error);
 void plan_destroy(struct plan **plan);
 
+/* The number of the chunk that begins at `first`; chunk_count of the partition: there is none. */
+uint32_t plan_chunk_at(const struct plan *plan, uint64_t first);
+/* How many chunks a server has. */
+uint32_t plan_chunks_of(const struct plan *plan, uint32_t server);
+
 /* The variable that element `element` of the parameter space belongs to. */
 const char *plan_variable_at(const struct plan *plan, uint64_t element);
 
