@@ -64,6 +64,16 @@ static bool is_too_stale(const struct oracle *w, const struct oracle_chunk *chun
     return !exchange->skip && staleness > 0 && shard_mode_of(w->job)->too_stale(w->job, staleness);
 }
 
+/* Delay compensation needs the values that it was made from, and no worker has read these last. */
+static bool lacks_base(const struct oracle *w, const struct oracle_chunk *chunk,
+                       const struct message_exchange *exchange)
+{
+    bool lacks = w->job->delay_compensation > 0 && staleness_of(chunk, exchange) > 0;
+    for (uint32_t i = 0; i < ORACLE_WORKERS_MAX && lacks; i++)
+        lacks = chunk->given[i] != exchange->base_version + 1;
+    return lacks;
+}
+
 static enum verdict async_judge(const struct oracle *w, const struct oracle_chunk *chunk,
                                 const struct message_exchange *exchange)
 {
@@ -71,7 +81,8 @@ static enum verdict async_judge(const struct oracle *w, const struct oracle_chun
         return VERDICT_DUPLICATE;
     if (exchange->skip)
         return VERDICT_REJECTED;
-    return is_too_stale(w, chunk, exchange) ? VERDICT_STALE : VERDICT_APPLIED;
+    return lacks_base(w, chunk, exchange) || is_too_stale(w, chunk, exchange) ? VERDICT_STALE
+                                                                              : VERDICT_APPLIED;
 }
 
 static float rate_of(const struct oracle *w, const struct message_exchange *exchange)
@@ -89,7 +100,8 @@ static void async_take(struct oracle *w, struct oracle_server *server, const str
     const struct chunk_range *range = &w->partition->chunks[index];
     bool applied = w->expected.verdict == VERDICT_APPLIED;
     if (chunk->batches[exchange->step] ||
-        (w->expected.verdict == VERDICT_STALE && !w->job->staleness_loses))
+        (w->expected.verdict == VERDICT_STALE &&
+         (!w->job->staleness_loses || lacks_base(w, chunk, exchange))))
         return;
     if (applied && exchange->base_version > chunk->version)
         oracle_fail(w,

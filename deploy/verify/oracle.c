@@ -419,6 +419,7 @@ static void open_chunk(struct oracle *w, struct oracle_server *server, uint32_t 
     memset(chunk->batches, 0, w->job->steps);
     memset(chunk->batches, 1, batches);
     memset(chunk->waiting, 0, sizeof chunk->waiting);
+    memset(chunk->given, 0, sizeof chunk->given);
     if (!w->mode_invariants->serial) {
         chunk->check = oracle_check_space(w, index, server->state.arrays[0]);
         oracle_learn(w, server->owners[oracle_owner_of(w, index)].generation, index, version,
@@ -790,6 +791,8 @@ static void check_result(struct oracle *w, const struct packet *packet)
     if (result->scored || result->array > 0) /* Trainers compute from what is made of them. */
         return;
     check_answer(w, chunk, packet);
+    if (result->parameters)
+        chunk->given[packet->message.index % ORACLE_WORKERS_MAX] = result->version + 1;
     if (!expected->knows_verdict)
         count_gradient(w, &expected->server->owners[expected->owner], result->verdict);
     /* Where versions are waited for, the one before stays readable for a while. */

@@ -86,6 +86,8 @@ struct oracle_chunk {
     bool to_snapshot;  /* When it comes to snapshot_step. */
     uint64_t snapshot_step;
     struct oracle_waiting waiting[ORACLE_WORKERS_MAX];
+    uint64_t
+        given[ORACLE_WORKERS_MAX]; /* One more than the version that the worker was given last. */
 };
 
 /* One owner of a server process, since its latest LOAD. */

@@ -74,6 +74,11 @@ enum verdict async_judge(struct shard *shard, const struct message *message)
         return VERDICT_REJECTED;
     if (!batch_set_can_add(&state->batches, exchange->step))
         return VERDICT_REJECTED;
+    /* Its worker has read others since, as after a WELCOME: it computes the batch from these. */
+    uint64_t staleness = chunk_staleness(&shard->chunk, exchange->base_version);
+    if (!exchange->skip && group_needs_base(&shard->chunk, staleness) &&
+        base_versions_find(&state->bases, exchange->base_version) == NULL)
+        return VERDICT_STALE;
     state->decided = decide(shard, message);
     return state->decided.verdict == POLICY_AGAIN ? VERDICT_STALE : VERDICT_NONE;
 }
@@ -91,7 +96,6 @@ enum status async_take(struct shard *shard, const struct message *message, struc
         .what.staleness = chunk_staleness(&shard->chunk, exchange->base_version),
     };
     bool lost = state->decided.verdict == POLICY_IGNORE;
-    /* One that names a base which no worker holds gets no help. */
     bool moves = gradient != NULL && group_needs_base(&shard->chunk, state->update.what.staleness);
     const struct frame *base =
         moves ? base_versions_find(&state->bases, exchange->base_version) : NULL;
@@ -100,7 +104,7 @@ enum status async_take(struct shard *shard, const struct message *message, struc
         shard->chunk.pending.closes = state->decided.verdict == POLICY_APPLY;
     if (shard->policy != NULL && !lost)
         shard->chunk.pending.rate = state->decided.rate;
-    if (lost || (moves && base == NULL)) {
+    if (lost) {
         frame_release(gradient);
         gradient = state->update.gradient = NULL;
     }
