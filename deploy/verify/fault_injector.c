@@ -80,11 +80,19 @@ static uint32_t workers_left(const struct check_run *x)
     return left;
 }
 
+/* In the place of one that was killed. There may be one more, that is stopped: it has been replaced. */
+static void start_later(struct check_run *x, uint32_t host, uint64_t after_us)
+{
+    const struct simulated_process *other = x->engine.at[host];
+    bool replaced = other != NULL && other->state == PROCESS_STOPPED;
+    engine_later(&x->engine, after_us, DUE_START, host, replaced ? START_ANYWAY : START_AT_HOST);
+}
+
 static bool crash(struct check_run *x, const struct fault *fault, struct simulated_process *p)
 {
     x->injector.began_again = x->injector.began_again || fault->host == 0;
     engine_kill(&x->engine, p);
-    engine_later(&x->engine, fault->for_us, DUE_START, fault->host, START_AT_HOST);
+    start_later(x, fault->host, fault->for_us);
     return true;
 }
 
@@ -332,7 +340,7 @@ static void heal(struct check_run *x, const struct fault *fault, struct struck *
         break;
     case FAULT_STUCK:
         engine_kill(&x->engine, p);
-        engine_later(&x->engine, 1000, DUE_START, fault->host, START_AT_HOST);
+        start_later(x, fault->host, 1000);
         break;
     case FAULT_SLOW:
         p->slow = struck->slow;
