@@ -386,7 +386,7 @@ static enum status write_checkpoint_files(struct state *s, struct error *error)
     for (uint32_t i = 0; i <= s->slots.count; i++)
         chunk.arrays[i] = s->arrays[i];
     enum status status = checkpoint_write_part(&disk_posix, s->solo->out, s->step, 0, 0, 1,
-                                               s->slots, &chunk, 1, &part, error);
+                                               s->slots, &chunk, 1, false, &part, error);
     if (status == STATUS_OK)
         status = record_snapshot(s, error);
     if (status != STATUS_OK)

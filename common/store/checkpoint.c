@@ -182,11 +182,11 @@ static enum status make_place(const struct disk *disk, const char *out, const ch
     return disk->make_directory(disk->context, directory, error);
 }
 
-static enum status write_part(const struct disk *disk, const char *out, uint64_t step,
-                              uint64_t generation, uint32_t server, uint32_t server_count,
-                              bool proven, struct slots slots,
-                              const struct checkpoint_chunk *chunks, uint32_t chunk_count,
-                              struct checkpoint_part *part, struct error *error)
+enum status checkpoint_write_part(const struct disk *disk, const char *out, uint64_t step,
+                                  uint64_t generation, uint32_t server, uint32_t server_count,
+                                  struct slots slots, const struct checkpoint_chunk *chunks,
+                                  uint32_t chunk_count, bool proven, struct checkpoint_part *part,
+                                  struct error *error)
 {
     char directory[DISK_PATH_MAX], path[DISK_PATH_MAX];
     checkpoint_path(directory, out, step);
@@ -205,27 +205,6 @@ static enum status write_part(const struct disk *disk, const char *out, uint64_t
         status = write_measured(disk, path, &writer, proven, part, error);
     safetensors_writer_free(&writer);
     return status;
-}
-
-enum status checkpoint_write_part(const struct disk *disk, const char *out, uint64_t step,
-                                  uint64_t generation, uint32_t server, uint32_t server_count,
-                                  struct slots slots, const struct checkpoint_chunk *chunks,
-                                  uint32_t chunk_count, struct checkpoint_part *part,
-                                  struct error *error)
-{
-    return write_part(disk, out, step, generation, server, server_count, false, slots, chunks,
-                      chunk_count, part, error);
-}
-
-enum status checkpoint_write_proven_part(const struct disk *disk, const char *out, uint64_t step,
-                                         uint64_t generation, uint32_t server,
-                                         uint32_t server_count, struct slots slots,
-                                         const struct checkpoint_chunk *chunks,
-                                         uint32_t chunk_count, struct checkpoint_part *part,
-                                         struct error *error)
-{
-    return write_part(disk, out, step, generation, server, server_count, true, slots, chunks,
-                      chunk_count, part, error);
 }
 
 /* A manifest vouches for its parts, so they must be there before it. A server may have written

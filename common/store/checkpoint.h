@@ -52,21 +52,14 @@ struct checkpoint_chunk {
 /* "OUT/checkpoints/step-%012u" into path[DISK_PATH_MAX]. */
 void checkpoint_path(char *path, const char *out, uint64_t step);
 
-/* One server's part of the snapshot at `step`, in the name of a generation; *part describes it. */
+/* One server's part of the snapshot at `step`, in the name of a generation; *part describes it.
+ * proven: the part is then read back and compared while its digest is made; STATUS_IO where it
+ * differs. */
 enum status checkpoint_write_part(const struct disk *disk, const char *out, uint64_t step,
                                   uint64_t generation, uint32_t server, uint32_t server_count,
                                   struct slots slots, const struct checkpoint_chunk *chunks,
-                                  uint32_t chunk_count, struct checkpoint_part *part,
+                                  uint32_t chunk_count, bool proven, struct checkpoint_part *part,
                                   struct error *error);
-
-/* The same. The part is then read back and compared while its digest is made: STATUS_IO where it
- * differs. */
-enum status checkpoint_write_proven_part(const struct disk *disk, const char *out, uint64_t step,
-                                         uint64_t generation, uint32_t server,
-                                         uint32_t server_count, struct slots slots,
-                                         const struct checkpoint_chunk *chunks,
-                                         uint32_t chunk_count, struct checkpoint_part *part,
-                                         struct error *error);
 
 /* Make a checkpoint of the manifest's parts. STATUS_INVALID when one of them is not where this
  * process would read it, in full length. Then other files of the checkpoint's directory (parts

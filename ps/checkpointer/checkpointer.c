@@ -561,14 +561,10 @@ static enum status write_out(struct checkpointer *checkpointer, uint32_t server,
 {
     struct part *part = &checkpointer->parts[server];
     part->proven = part->step == checkpointer->plan->job.steps;
-    enum status (*write)(const struct disk *, const char *, uint64_t, uint64_t, uint32_t, uint32_t,
-                         struct slots, const struct checkpoint_chunk *, uint32_t,
-                         struct checkpoint_part *, struct error *) =
-        part->proven ? checkpoint_write_proven_part : checkpoint_write_part;
-    enum status status =
-        write(checkpointer->options.disk, checkpointer->options.out, part->step,
-              checkpointer->generation, server, checkpointer->part_count, checkpointer->plan->slots,
-              part->chunks, part->chunk_count, written, error);
+    enum status status = checkpoint_write_part(
+        checkpointer->options.disk, checkpointer->options.out, part->step, checkpointer->generation,
+        server, checkpointer->part_count, checkpointer->plan->slots, part->chunks,
+        part->chunk_count, part->proven, written, error);
     part->proven = part->proven && status == STATUS_OK;
     if (part->proven)
         part->written = *written;

@@ -50,7 +50,7 @@ static void write_checkpoint(void *context)
         chunk.arrays[i] = sample->reader.arrays[i];
     sample->step = sample->step % manifest.job.steps + 1;
     must(checkpoint_write_part(&disk_posix, sample->out, sample->step, 1, 0, 1,
-                               optimizer_slots(optimizer), &chunk, 1, &part, &error),
+                               optimizer_slots(optimizer), &chunk, 1, false, &part, &error),
          &error);
     manifest.step = sample->step;
     manifest.record = (struct manifest_record){0}; /* The run's goes beyond this step. */

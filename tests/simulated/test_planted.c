@@ -229,14 +229,14 @@ enum status __real_checkpoint_write_part(const struct disk *disk, const char *ou
                                          uint64_t generation, uint32_t server,
                                          uint32_t server_count, struct slots slots,
                                          const struct checkpoint_chunk *chunks,
-                                         uint32_t chunk_count, struct checkpoint_part *part,
-                                         struct error *error);
+                                         uint32_t chunk_count, bool proven,
+                                         struct checkpoint_part *part, struct error *error);
 enum status __wrap_checkpoint_write_part(const struct disk *disk, const char *out, uint64_t step,
                                          uint64_t generation, uint32_t server,
                                          uint32_t server_count, struct slots slots,
                                          const struct checkpoint_chunk *chunks,
-                                         uint32_t chunk_count, struct checkpoint_part *part,
-                                         struct error *error);
+                                         uint32_t chunk_count, bool proven,
+                                         struct checkpoint_part *part, struct error *error);
 
 void __real_update_apply(const struct job *job, const uint64_t *offsets, uint64_t first,
                          const struct optimizer_update *update);
@@ -558,12 +558,12 @@ enum status __wrap_checkpoint_write_part(const struct disk *disk, const char *ou
                                          uint64_t generation, uint32_t server,
                                          uint32_t server_count, struct slots slots,
                                          const struct checkpoint_chunk *chunks,
-                                         uint32_t chunk_count, struct checkpoint_part *part,
-                                         struct error *error)
+                                         uint32_t chunk_count, bool proven,
+                                         struct checkpoint_part *part, struct error *error)
 {
     part_written = true;
     return __real_checkpoint_write_part(disk, out, step, generation, server, server_count, slots,
-                                        chunks, chunk_count, part, error);
+                                        chunks, chunk_count, proven, part, error);
 }
 
 enum status __wrap_checkpoint_write_manifest(const struct disk *disk, const char *out,

@@ -178,7 +178,7 @@ static void make_checkpoint(const char *name, const struct job *job, uint32_t pa
         struct checkpoint_part part;
         fuzz_must(checkpoint_write_part(&disk.disk, "out", 10, 0, i, part_count,
                                         optimizer_slots(optimizer), chunks + i,
-                                        part_count == 1 ? 2 : 1, &part, NULL) == STATUS_OK,
+                                        part_count == 1 ? 2 : 1, false, &part, NULL) == STATUS_OK,
                   "a part can be written");
     }
     for (uint32_t i = 0; i < part_count; i++) {

@@ -249,7 +249,8 @@ static enum status write_part(const char *out, uint64_t step, uint64_t generatio
         chunk.arrays[array] = &space[array][chunk.first];
     }
     return checkpoint_write_part(disk, out, step, generation, server, 2,
-                                 optimizer_slots(optimizer_find("adam")), &chunk, 1, part, NULL);
+                                 optimizer_slots(optimizer_find("adam")), &chunk, 1, false, part,
+                                 NULL);
 }
 
 /* All that a server does for a checkpoint: a new generation, two parts, the manifest, and making

@@ -50,9 +50,9 @@ static void write_part(const char *out, uint64_t step, uint32_t server, uint32_t
         count++;
     }
     struct error error;
-    enum status status =
-        checkpoint_write_part(disk, out, step, 0, server, servers,
-                              optimizer_slots(optimizer_find("adam")), chunks, count, part, &error);
+    enum status status = checkpoint_write_part(disk, out, step, 0, server, servers,
+                                               optimizer_slots(optimizer_find("adam")), chunks,
+                                               count, false, part, &error);
     ck_assert_msg(status == STATUS_OK, "%s", error.text);
 }
 
@@ -234,7 +234,7 @@ static enum status open_chunks(const struct checkpoint_chunk *chunks, uint32_t c
     scratch_path(out, "run");
     ck_assert_int_eq(checkpoint_write_part(disk, out, part_step, 0, 0, 1,
                                            optimizer_slots(optimizer_find("adam")), chunks, count,
-                                           &part, NULL),
+                                           false, &part, NULL),
                      STATUS_OK);
     file_path(from, out, part_step, part.name);
     file_path(to, out, 9, part.name);
@@ -295,7 +295,7 @@ static enum status open_versions(uint64_t one, uint64_t other, struct checkpoint
     for (uint32_t i = 0; i < 2; i++)
         ck_assert_int_eq(checkpoint_write_part(disk, out, 9, 0, i, 2,
                                                optimizer_slots(optimizer_find("adam")), &chunks[i],
-                                               1, &parts[i], NULL),
+                                               1, false, &parts[i], NULL),
                          STATUS_OK);
     struct manifest manifest = {
         .job = sample_job(), .run_id = RUN_ID, .step = 9, .part_count = 2, .parts = parts};
@@ -425,8 +425,8 @@ static void write_part_of(const char *out, uint64_t step, uint64_t generation,
     for (uint32_t array = 0; array < ARRAYS; array++)
         chunk.arrays[array] = space[array];
     ck_assert_int_eq(checkpoint_write_part(disk, out, step, generation, 0, 1,
-                                           optimizer_slots(optimizer_find("adam")), &chunk, 1, part,
-                                           NULL),
+                                           optimizer_slots(optimizer_find("adam")), &chunk, 1,
+                                           false, part, NULL),
                      STATUS_OK);
 }
 
@@ -674,7 +674,7 @@ TEST(what_lies_behind_a_link_is_only_read)
         chunk.arrays[i] = values;
     ck_assert_int_eq(checkpoint_write_part(disk, p->out, 1, 0, 0, 1,
                                            optimizer_slots(optimizer_find("adam")), &chunk, 1,
-                                           &part, &p->error),
+                                           false, &part, &p->error),
                      STATUS_IO);
     ck_assert_ptr_nonnull(strstr(p->error.text, "it is a symbolic link"));
     for (uint64_t step = 2; step <= 4; step++) {
@@ -692,7 +692,7 @@ TEST(what_lies_behind_a_link_is_only_read)
     ck_assert_int_eq(symlink(outside, p->path), 0);
     ck_assert_int_eq(checkpoint_write_part(disk, p->out, 9, 0, 0, 1,
                                            optimizer_slots(optimizer_find("adam")), &chunk, 1,
-                                           &part, &p->error),
+                                           false, &part, &p->error),
                      STATUS_IO);
     ck_assert_ptr_nonnull(strstr(p->error.text, p->path));
     scratch_path(p->path, "more/step-000000000009");
@@ -875,7 +875,7 @@ TEST(the_digest_of_a_large_part_is_that_of_its_file)
     for (uint64_t step = 1; step <= 5; step++) {
         space[step] = 0;
         ck_assert_int_eq(checkpoint_write_part(disk, p->out, step, 0, 0, 1,
-                                               (struct slots){.count = 0}, &chunk, 1, &part,
+                                               (struct slots){.count = 0}, &chunk, 1, false, &part,
                                                &p->error),
                          STATUS_OK);
         file_path(p->path, p->out, step, part.name);
@@ -914,22 +914,21 @@ TEST(a_part_is_proven_when_every_byte_of_it_is_there_again)
     liar.disk.context = &liar;
     liar.disk.read_range = read_lies;
     fill(space);
-    struct checkpoint_chunk chunk = {
-        .first = 0, .count = ELEMENTS, .arrays = {space[0], space[1], space[2]}};
+    struct checkpoint_chunk chunk = {0, ELEMENTS, {space[0], space[1], space[2]}, 0, NULL, NULL};
     struct slots slots = optimizer_slots(optimizer_find("adam"));
-    ck_assert_int_eq(
-        checkpoint_write_part(&liar.disk, p->out, 1, 0, 0, 1, slots, &chunk, 1, &plain, &p->error),
-        STATUS_OK);
+    ck_assert_int_eq(checkpoint_write_part(&liar.disk, p->out, 1, 0, 0, 1, slots, &chunk, 1, false,
+                                           &plain, &p->error),
+                     STATUS_OK);
     ck_assert_uint_eq(liar.read, 0);
-    ck_assert_int_eq(checkpoint_write_proven_part(&liar.disk, p->out, 1, 0, 0, 1, slots, &chunk, 1,
-                                                  &part, &p->error),
+    ck_assert_int_eq(checkpoint_write_part(&liar.disk, p->out, 1, 0, 0, 1, slots, &chunk, 1, true,
+                                           &part, &p->error),
                      STATUS_OK);
     ck_assert_uint_eq(liar.read, plain.bytes);
     ck_assert_uint_eq(part.bytes, plain.bytes);
     ck_assert_mem_eq(part.digest, plain.digest, sizeof part.digest);
     for (liar.at = 0; liar.at < plain.bytes; liar.at += 7) {
-        ck_assert_int_eq(checkpoint_write_proven_part(&liar.disk, p->out, 1, 0, 0, 1, slots, &chunk,
-                                                      1, &part, &p->error),
+        ck_assert_int_eq(checkpoint_write_part(&liar.disk, p->out, 1, 0, 0, 1, slots, &chunk, 1,
+                                               true, &part, &p->error),
                          STATUS_IO);
         ck_assert_ptr_nonnull(strstr(p->error.text, "part-0-of-1"));
     }

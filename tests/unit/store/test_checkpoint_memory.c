@@ -95,9 +95,9 @@ static enum status write_checkpoint(struct simulated_disk *disk, uint64_t step,
     const struct manifest manifest = {
         .job = *job, .run_id = 7, .step = step, .part_count = 1, .parts = &part};
     struct error error;
-    enum status status =
-        checkpoint_write_part(&disk->disk, "out", step, 1, 0, 1,
-                              optimizer_slots(optimizer_find("adam")), &chunk, 1, &part, &error);
+    enum status status = checkpoint_write_part(&disk->disk, "out", step, 1, 0, 1,
+                                               optimizer_slots(optimizer_find("adam")), &chunk, 1,
+                                               false, &part, &error);
     if (status == STATUS_OK)
         status = checkpoint_write_manifest(&disk->disk, "out", &manifest, &error);
     if (status != STATUS_OK)

@@ -22,8 +22,8 @@ static void write_checkpoint(const char *out, uint64_t step)
         .job = sample_job(), .run_id = 7, .step = step, .part_count = 1, .parts = &part};
     struct error error = {0};
     ck_assert_msg(checkpoint_write_part(&disk_posix, out, step, 0, 0, 1,
-                                        optimizer_slots(optimizer_find("adam")), &chunk, 1, &part,
-                                        &error) == STATUS_OK,
+                                        optimizer_slots(optimizer_find("adam")), &chunk, 1, false,
+                                        &part, &error) == STATUS_OK,
                   "%s", error.text);
     ck_assert_msg(checkpoint_write_manifest(&disk_posix, out, &manifest, &error) == STATUS_OK, "%s",
                   error.text);
