@@ -175,7 +175,7 @@ none "$work/none/image" "image: is not a safetensors file but a PNG image"
 none "$work/none/notes" "notes: is not a safetensors file but text"
 none "$work/none/pipe" "pipe: it is a pipe, not a file"
 none "$work/none/half" "half: .*cut off"
-none "$work/none/folder" "folder:? is neither"
+none "$work/none/folder" "folder:? is (neither|no run)"
 for command in evaluate export; do
     run "part-$command" 5 syncopate "$command" "$newest/part-0-of-1.safetensors"
     says "part-$command" "is one server's part of a checkpoint"
