@@ -975,18 +975,19 @@ static void check_leaving(struct session *s, uint64_t now_us, struct outbox *out
         end_left(s, "left the job, unheard by ps/0", outbox);
 }
 
-/* Server 0 answers, and still nothing comes. */
+/* Server 0 answers, and still nothing comes. A worker that is done waits as long as server 0 lets
+ * the others compute: it watches them. */
 static void check_waiting(struct session *s, uint64_t now_us, struct outbox *outbox)
 {
     char text[MESSAGE_TEXT_MAX];
+    bool done = s->trainer == DONE && !s->joining.joining;
     double waited = seconds_since(s->waiting_us, now_us);
-    if (!s->joining.started || is_busy(s) ||
+    if (!s->joining.started || is_busy(s) || done ||
         waited <= s->joining.deadlines.progress + s->joining.deadlines.recovery)
         return;
     const char *what = s->joining.waiting;
     snprintf(text, sizeof text, "ps/0 %s, for %s%s%.300s",
              s->joining.joining         ? "does not let this worker in again"
-             : s->trainer == DONE       ? "does not end the job"
              : s->start.assignment == 0 ? "does not start the job"
              : s->exchange.under_way    ? "lets it go on though the step does not end"
                                         : "gives no work",
