@@ -124,6 +124,7 @@ TEST(what_is_none_of_ours_is_refused)
     }
     ck_assert_int_eq(reopen(scene, "{\"groups\": []}"), STATUS_INVALID);
     ck_assert_ptr_nonnull(strstr(scene->error.text, "format syncopate-comparison-1, needs"));
+    reopened_close(&scene->reopened);
     ck_assert_int_eq(reopened_open(&scene->reopened, scene->runs, &scene->error), STATUS_NOT_FOUND);
 }
 
