@@ -425,7 +425,7 @@ static void handle_start(struct session *s, const struct message *message, struc
     bool same = message->generation == s->envelope->generation;
     if (s->joining.joining || start->assignment == 0 ||
         message->generation < s->envelope->generation ||
-        (same && start->assignment <= s->start.assignment))
+        (same && start->assignment < s->start.assignment + !s->rejoined))
         return;
     bool light = only_members_change(s, message);
     if (!light && s->trainer != BUSY && s->exchange.under_way == 0)
@@ -1024,7 +1024,7 @@ static void tick_member(struct session *s, uint64_t now_us, struct outbox *outbo
     if (joining_is_to_beat(&s->joining, now_us))
         joining_say(&s->joining, MESSAGE_PING, outbox)->ping =
             (struct message_ping){.step = s->follow.step,
-                                  .assignment = s->start.assignment,
+                                  .assignment = s->rejoined ? 0 : s->start.assignment,
                                   .computing = is_busy(s),
                                   .leash = s->joining.leash};
     if (s->ask_at_us != 0 && now_us >= s->ask_at_us)
