@@ -126,7 +126,7 @@ for (const box of document.querySelectorAll('.wide')) {
     if (box.scrollWidth > box.clientWidth + slack && kind !== 'auto' && kind !== 'scroll') say('cut table', box);
     if (box.getBoundingClientRect().right > innerWidth + slack) say('table beyond the screen', box);
 }
-if (seen < 20) faults.push('there is hardly any text: ' + seen);
+if (seen < (document.querySelectorAll('figure').length > 1 ? 50 : 20)) faults.push('there is hardly any text: ' + seen);
 return faults;
 """
 
